@@ -1,0 +1,43 @@
+# namesake_test(name SOURCES … LIBS …): one GoogleTest executable, one ctest entry.
+# namesake_fuzzer(name SOURCES … LIBS …): one fuzz target. With NAMESAKE_FUZZERS it is a libFuzzer
+# executable; always, it is also a plain ctest that walks tests/<room>/corpus_<x>.
+if(NAMESAKE_TESTS)
+  find_package(GTest REQUIRED)
+  find_library(RAPIDCHECK rapidcheck REQUIRED)
+endif()
+
+function(namesake_test name)
+  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  if(NOT NAMESAKE_TESTS)
+    return()
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE ${T_LIBS} ${RAPIDCHECK} GTest::gtest_main Threads::Threads)
+  target_compile_definitions(${name} PRIVATE
+    NAMESAKE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" NAMESAKE_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
+    NAMESAKE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT})
+endfunction()
+
+function(namesake_fuzzer name)
+  cmake_parse_arguments(T "" "" "SOURCES;LIBS" ${ARGN})
+  if(NOT NAMESAKE_TESTS)
+    return()
+  endif()
+  string(REPLACE "fuzz_" "corpus_" corpus ${name})
+  if(NAMESAKE_FUZZERS)
+    add_executable(${name} ${T_SOURCES})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${name} ${T_SOURCES} ${CMAKE_SOURCE_DIR}/tests/util/walk_corpus.cpp)
+    add_test(NAME ${name} COMMAND ${name} ${CMAKE_CURRENT_SOURCE_DIR}/${corpus})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+  endif()
+  target_link_libraries(${name} PRIVATE ${T_LIBS} Threads::Threads)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+endfunction()
