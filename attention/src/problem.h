@@ -3,16 +3,9 @@
 
 #include <cstdint>
 
+#include "../include/namesake/attention.h"  // DType, Tensor
+
 namespace namesake::attention {
-
-enum class DType : uint8_t { fp16, bf16, e4m3, e5m2 };
-
-// [batch, seq, head, head_dim] with head_dim contiguous; strides count elements. Packed variable lengths use
-// stride_batch 0: the sequence's offset comes from the cumulative lengths.
-struct Tensor {
-  void* data = nullptr;
-  int64_t stride_batch = 0, stride_seq = 0, stride_head = 0;
-};
 
 struct Problem {
   DType dtype = DType::fp16;

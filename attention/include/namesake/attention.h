@@ -1,0 +1,101 @@
+// Forward attention, O = softmax(scale · Q Kᵀ + mask) V, as a plain C++ library.
+//
+//   namesake::attention::Forward call;        // describe the tensors
+//   namesake::attention::Plan plan;
+//   auto status = prepare(call, plan);        // every error is decided here, in a sentence
+//   plan.workspace_bytes(), plan.kernel(), plan.why();
+//   status = plan.run(workspace, bytes, stream);   // launches; no allocation, no synchronisation
+//
+// Where the tensors lie decides where the work is done: on the calling thread's current device when they are device
+// memory, on the CPU (in double precision, before run returns) when they are host memory.
+//
+// A Plan is immutable: any number of threads may run one at a time, on any streams of its device, also while a stream is
+// captured into a graph; each run in flight needs a workspace of its own. Functions here share no other state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+struct CUstream_st;
+
+namespace namesake::attention {
+
+using Stream = CUstream_st*;  // a cudaStream_t; null is the default stream
+
+enum class DType : uint8_t { fp16, bf16, e4m3, e5m2 };  // e4m3 and e5m2: not supported yet, prepare says so
+
+// One tensor, indexed [batch][sequence][head][head_dim]. Strides count elements and may be anything that is not
+// negative, 0 (broadcast) included; head_dim is contiguous. Packed tensors have no batch: stride_batch is not used.
+struct Tensor {
+  void* data = nullptr;
+  int64_t stride_batch = 0, stride_seq = 0, stride_head = 0;
+};
+
+enum class Kernel : uint8_t {
+  automatic,  // the fastest that can take the call
+  reference,  // the CPU, double precision, host memory
+  portable,   // mma.sync, compute capability 8.0 and newer, takes whatever Forward can describe
+  hopper,     // TMA and wgmma, compute capability 9.0, takes what TMA can load
+};
+
+struct Forward {
+  DType dtype = DType::fp16;
+  int64_t batch = 1, seqlen_q = 0, seqlen_kv = 0;  // with varying lengths: the longest there may be
+  int64_t heads_q = 0, heads_kv = 0;               // query heads h · heads_q/heads_kv ... share key head h
+  int64_t head_dim = 0;                            // a multiple of 8, at most 256
+
+  Tensor q, k, v;
+  Tensor o;               // of q's shape; no two of its elements may share memory
+  float* lse = nullptr;   // null, or log Σ exp of each row, natural, [batch][head][seq]; packed: [head][total_q]
+  int64_t lse_stride_batch = 0, lse_stride_head = 0;  // both 0: dense
+
+  // Varying lengths, either packed: rows of all sequences after one another, total_q of them, sequence b at rows
+  // cu_seqlens[b] up to cu_seqlens[b + 1] (batch + 1 entries, both arrays given);
+  const int32_t* cu_seqlens_q = nullptr;
+  const int32_t* cu_seqlens_kv = nullptr;
+  int64_t total_q = 0, total_kv = 0;
+  // or padded: of sequence b only the first seqused[b] rows count (batch entries, each array alone or both).
+  // The arrays lie where the tensors lie. Rows past a sequence's end are neither read for their values nor written.
+  const int32_t* seqused_q = nullptr;
+  const int32_t* seqused_kv = nullptr;
+
+  bool causal = false;      // aligned at the bottom right: row i sees the keys j <= i + length_kv - length_q
+  float softmax_scale = 0;  // 0: 1/sqrt(head_dim)
+
+  Kernel kernel = Kernel::automatic;
+};
+// A row that sees no key, or only keys of score -inf, gives O = 0 and LSE = -inf.
+
+enum class Code : uint8_t { ok, invalid_argument, unsupported, cuda_error };
+
+struct [[nodiscard]] Status {
+  Code code = Code::ok;
+  std::string message;  // one sentence: what, where, and what to do
+  bool ok() const { return code == Code::ok; }
+};
+
+class Plan {
+ public:
+  Kernel kernel() const;           // what will run: reference, portable or hopper
+  const std::string& why() const;  // and why that one, in a sentence
+  size_t workspace_bytes() const;  // device memory that run needs, of any content; often 0
+  std::string describe() const;    // everything that is launched, as text, pointers by name
+
+  // Enqueues the work on `stream`, which belongs to the device that was current in prepare().
+  Status run(void* workspace, size_t workspace_bytes, Stream stream) const;
+
+  struct State;
+
+ private:
+  friend struct PlanAccess;
+  std::shared_ptr<const State> state_;
+};
+
+Status prepare(const Forward& call, Plan& plan);
+
+const char* name(Kernel kernel);
+const char* name(DType dtype);
+
+}  // namespace namesake::attention
