@@ -19,6 +19,7 @@
 #include <map>
 
 #include "util/file.h"
+#include "util/interrupt.h"
 
 extern char** environ;
 
@@ -26,6 +27,7 @@ namespace namesake {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr int kTick = 100;   // milliseconds between looks at interrupted()
 
 std::vector<std::string> merged_environment(const Command& command) {
   std::map<std::string, std::string> variables;
@@ -176,10 +178,11 @@ Result<Completed> run(const Command& command) {
     std::array<pollfd, 3> waits{pollfd{out.read_end, POLLIN, 0}, pollfd{err.read_end, POLLIN, 0},
                                 pollfd{in.write_end, POLLOUT, 0}};
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    int ready = ::poll(waits.data(), waits.size(), static_cast<int>(std::max<int64_t>(0, left.count())));
+    int ready = ::poll(waits.data(), waits.size(),
+                       static_cast<int>(std::clamp<int64_t>(left.count(), 0, kTick)));
     if (ready < 0 && errno != EINTR) break;
-    if (Clock::now() >= deadline && !killed) {
-      result.timed_out = true;
+    if ((Clock::now() >= deadline || interrupted()) && !killed) {
+      result.timed_out = !interrupted();
       ::kill(-child, SIGKILL);
       killed = true;
       deadline = Clock::now() + std::chrono::seconds(2);
@@ -225,8 +228,8 @@ Result<Completed> run(const Command& command) {
     pid_t got = ::wait4(child, &status, killed ? 0 : WNOHANG, &usage);
     if (got == child || (got < 0 && errno != EINTR)) break;
     if (got == 0) {
-      if (Clock::now() >= deadline) {
-        result.timed_out = true;
+      if (Clock::now() >= deadline || interrupted()) {
+        result.timed_out = !interrupted();
         ::kill(-child, SIGKILL);
         killed = true;
       } else {
