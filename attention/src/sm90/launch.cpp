@@ -1,0 +1,97 @@
+#include "launch.h"
+
+#include "kernels.h"
+#include "params.h"
+
+namespace namesake::attention::sm90 {
+namespace {
+
+constexpr float kLog2E = 1.44269504088896340736f;
+
+using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
+
+// The driver's encoder; asked from the runtime, so that nothing links against libcuda.
+cudaError_t find_encoder(EncodeTiled* encode) {
+  cudaDriverEntryPointQueryResult result;
+  void* function = nullptr;
+  cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                                       cudaEnableDefault, &result);
+  if (error != cudaSuccess) return error;
+  if (result != cudaDriverEntryPointSuccess) return cudaErrorCallRequiresNewerDriver;
+  *encode = reinterpret_cast<EncodeTiled>(function);
+  return cudaSuccess;
+}
+
+cudaError_t encode(EncodeTiled encoder, const TensorMap& map, void* stand_in, CUtensorMap* out) {
+  static constexpr uint32_t kElementStrides[4] = {1, 1, 1, 1};
+  CUresult result = encoder(
+      out,
+      map.dtype == DType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4,
+      map.address ? map.address : stand_in, map.size, map.stride_bytes, map.box, kElementStrides,
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+Steps steps(const TensorMap& map) {
+  return {map.size[2] > 1 ? 1 : 0, map.size[3] > 1 ? 1 : 0};
+}
+
+}  // namespace
+
+const void* kernel_function(const TileConfig& tile) {
+  switch (tile.head_dim) {
+    case 64:
+      return kernel_function_64(tile);
+    case 128:
+      return kernel_function_128(tile);
+    default:
+      return kernel_function_256(tile);
+  }
+}
+
+cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace, cudaStream_t stream) {
+  if (plan.grid == 0) return cudaSuccess;
+  if (!function) return cudaErrorInvalidDeviceFunction;
+
+  EncodeTiled encoder = nullptr;
+  cudaError_t error = find_encoder(&encoder);
+  if (error != cudaSuccess) return error;
+  Params params;
+  void* stand_in = plan.o.address;  // for K and V without a single row, which are never loaded
+  if ((error = encode(encoder, plan.q, stand_in, &params.q)) != cudaSuccess) return error;
+  if ((error = encode(encoder, plan.k, stand_in, &params.k)) != cudaSuccess) return error;
+  if ((error = encode(encoder, plan.v, stand_in, &params.v)) != cudaSuccess) return error;
+  if ((error = encode(encoder, plan.o, stand_in, &params.o)) != cudaSuccess) return error;
+  params.problem = plan.problem;
+  params.q_steps = steps(plan.q);
+  params.k_steps = steps(plan.k);
+  params.v_steps = steps(plan.v);
+  params.heads_per_kv = plan.problem.heads_q / plan.problem.heads_kv;
+  params.row_tiles = plan.row_tiles;
+  params.section_heads = plan.section_heads;
+  params.lengths_vary = plan.lengths_vary;
+  params.scale_log2 = plan.problem.softmax_scale * kLog2E;
+  params.counter = plan.counter ? static_cast<uint32_t*>(workspace) : nullptr;
+
+  if (plan.counter) {
+    error = cudaMemsetAsync(workspace, 0, sizeof(uint32_t), stream);
+    if (error != cudaSuccess) return error;
+  }
+  error = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               plan.tile.shared_bytes());
+  if (error != cudaSuccess) return error;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(plan.grid);
+  config.blockDim = dim3(plan.tile.threads());
+  config.dynamicSmemBytes = plan.tile.shared_bytes();
+  config.stream = stream;
+  void* arguments[] = {&params};
+  return cudaLaunchKernelExC(&config, function, arguments);
+}
+
+cudaError_t launch(const Plan& plan, void* workspace, cudaStream_t stream) {
+  return launch_kernel(kernel_function(plan.tile), plan, workspace, stream);
+}
+
+}  // namespace namesake::attention::sm90

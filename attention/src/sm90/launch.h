@@ -1,0 +1,13 @@
+// Launching a given kernel as planned: what sm90.h's launch() does, open to another choice of kernel.
+#pragma once
+
+#include "sm90.h"
+
+namespace namesake::attention::sm90 {
+
+// The plan for a problem with a given tile.
+Plan plan_with(const TileConfig& tile, const Problem& problem, const DeviceInfo& device);
+
+cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace, cudaStream_t stream);
+
+}  // namespace namesake::attention::sm90

@@ -1,0 +1,220 @@
+#include <cmath>
+#include <initializer_list>
+
+#include "launch.h"
+#include "schedule.h"
+
+namespace namesake::attention::sm90 {
+namespace {
+
+// K and V of this many bytes stay in L2 while all tiles of their heads pass, with room for the rest.
+constexpr int64_t kSectionBytes = int64_t{32} << 20;
+
+constexpr int64_t kElementBytes = 2;
+constexpr int64_t kTmaStrideLimit = int64_t{1} << 40;
+constexpr int64_t kLengthLimit = int64_t{1} << 30;
+
+bool lengths_vary(const Problem& p) {
+  return p.cu_seqlens_q || p.cu_seqlens_kv || p.seqused_q || p.seqused_kv;
+}
+
+// Rows, heads and batch entries that a tensor's coordinates run over.
+struct Extent {
+  int64_t rows, heads, batch;
+};
+
+Extent q_extent(const Problem& p) {
+  if (p.cu_seqlens_q) return {p.total_q, p.heads_q, 1};
+  return {p.seqlen_q, p.heads_q, p.batch};
+}
+
+Extent kv_extent(const Problem& p) {
+  if (p.cu_seqlens_kv) return {p.total_kv, p.heads_kv, 1};
+  return {p.seqlen_kv, p.heads_kv, p.batch};
+}
+
+// A broadcast dimension is one entry that every coordinate maps to.
+TensorMap tensor_map(const char* name, const Problem& p, const Tensor& t, Extent e, int box_rows) {
+  TensorMap map;
+  map.tensor = name;
+  map.address = t.data;
+  map.dtype = p.dtype;
+  auto set = [&](int dimension, int64_t size, int64_t stride) {
+    bool single = size <= 1 || stride == 0;
+    map.size[dimension] = single ? 1 : size;
+    // The stride of a single entry is never used, but must pass for one.
+    map.stride_bytes[dimension - 1] =
+        (single ? (p.head_dim + 7) / 8 * 8 : stride) * kElementBytes;
+  };
+  map.size[0] = p.head_dim;
+  set(1, e.rows, t.stride_seq);
+  set(2, e.heads, t.stride_head);
+  set(3, e.batch, t.stride_batch);
+  map.box[0] = kBlockColumns;
+  map.box[1] = box_rows;
+  map.box[2] = map.box[3] = 1;
+  return map;
+}
+
+const char* element_name(DType dtype) { return dtype == DType::fp16 ? "fp16" : "bf16"; }
+
+}  // namespace
+
+bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
+  auto no = [&](std::string reason) {
+    if (why) *why = std::move(reason);
+    return false;
+  };
+  if (device.major != 9 || device.minor != 0) {
+    return no("the Hopper kernel needs compute capability 9.0, this device has " +
+              std::to_string(device.major) + "." + std::to_string(device.minor));
+  }
+  if (device.max_smem_per_block < kSharedLimit) {
+    return no("the Hopper kernel needs " + std::to_string(kSharedLimit) +
+              " bytes of shared memory per block, this device gives " +
+              std::to_string(device.max_smem_per_block));
+  }
+  if (p.dtype != DType::fp16 && p.dtype != DType::bf16) {
+    return no("the Hopper kernel takes fp16 and bf16");
+  }
+  if (p.head_dim < 8 || p.head_dim > 256 || p.head_dim % 8 != 0) {
+    return no("the Hopper kernel takes head_dim as a multiple of 8 up to 256, not " +
+              std::to_string(p.head_dim));
+  }
+  if (!(p.softmax_scale > 0) || !std::isfinite(p.softmax_scale)) {
+    return no("the Hopper kernel takes a positive, finite softmax scale");
+  }
+  if (p.seqlen_q > kLengthLimit || p.seqlen_kv > kLengthLimit) {
+    return no("the Hopper kernel takes sequences of up to 2^30 rows");
+  }
+  if (int64_t{p.batch} * p.heads_q * (int64_t{p.seqlen_q} / kGroupRows + 1) >= INT32_MAX) {
+    return no("the Hopper kernel counts its tiles in 31 bits: batch x heads x rows is too large");
+  }
+  struct Named {
+    const char* name;
+    const Tensor& tensor;
+    Extent extent;
+    bool output;
+  };
+  for (const Named& n : {Named{"q", p.q, q_extent(p), false}, Named{"k", p.k, kv_extent(p), false},
+                         Named{"v", p.v, kv_extent(p), false}, Named{"o", p.o, q_extent(p), true}}) {
+    if (reinterpret_cast<uintptr_t>(n.tensor.data) % 16 != 0) {
+      return no(std::string(n.name) + " is not aligned to 16 bytes, as the Hopper kernel's copies need");
+    }
+    struct Dimension {
+      const char* name;
+      int64_t size, stride;
+      bool may_broadcast;
+    };
+    for (const Dimension& d : {Dimension{"sequence", n.extent.rows, n.tensor.stride_seq, false},
+                               Dimension{"head", n.extent.heads, n.tensor.stride_head, !n.output},
+                               Dimension{"batch", n.extent.batch, n.tensor.stride_batch, !n.output}}) {
+      if (d.size <= 1 || (d.stride == 0 && d.may_broadcast)) continue;
+      if (d.stride <= 0 || d.stride * kElementBytes % 16 != 0 || d.stride * kElementBytes >= kTmaStrideLimit) {
+        return no(std::string(n.name) + "'s " + d.name + " stride of " + std::to_string(d.stride) +
+                  " elements is none that the Hopper kernel's copies take: a positive multiple of 8 below 2^39");
+      }
+    }
+  }
+  return true;
+}
+
+Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& device) {
+  Plan plan;
+  plan.problem = p;
+  plan.tile = tile;
+  plan.lengths_vary = lengths_vary(p);
+  plan.q = tensor_map("q", p, p.q, q_extent(p), kGroupRows);
+  plan.k = tensor_map("k", p, p.k, kv_extent(p), tile.keys);
+  plan.v = tensor_map("v", p, p.v, kv_extent(p), tile.keys);
+  plan.o = tensor_map("o", p, p.o, q_extent(p), kWarpRows);
+  plan.row_tiles = ceil_div(p.seqlen_q, tile.rows());
+
+  int64_t row_tiles = int64_t{plan.row_tiles} * p.batch;
+  if (p.cu_seqlens_q && p.total_q / tile.rows() + p.batch < row_tiles) {
+    row_tiles = p.total_q / tile.rows() + p.batch;
+  }
+  int64_t tiles = row_tiles * p.heads_q;
+  plan.grid = static_cast<int>(tiles < device.sm_count ? tiles : device.sm_count);
+
+  // Heads are counted over the whole batch where all sequences have one length.
+  int heads = plan.lengths_vary ? p.heads_q : p.batch * p.heads_q;
+  int group = p.heads_kv > 0 ? p.heads_q / p.heads_kv : 1;
+  int64_t kv_bytes = int64_t{p.seqlen_kv} * p.head_dim * 2 * kElementBytes;
+  plan.section_heads = heads > 0 ? section_heads(heads, group, kv_bytes, kSectionBytes) : 1;
+  plan.counter = plan.lengths_vary;
+  return plan;
+}
+
+Plan plan(const Problem& p, const DeviceInfo& device) {
+  return plan_with(tile_for(p.dtype, p.head_dim, p.causal), p, device);
+}
+
+size_t workspace_bytes(const Plan& plan) { return plan.counter ? sizeof(uint32_t) : 0; }
+
+std::string describe(const Plan& plan) {
+  const TileConfig& t = plan.tile;
+  const Problem& p = plan.problem;
+  std::string s;
+  auto add = [&](const char* name, int64_t value) {
+    s += ' ';
+    s += name;
+    s += '=' + std::to_string(value);
+  };
+  s += std::string("kernel sm90::forward ") + element_name(t.dtype);
+  add("head_dim", t.head_dim);
+  add("causal", t.causal);
+  add("groups", t.groups);
+  add("keys", t.keys);
+  add("stages", t.stages);
+  add("q_units", t.q_units);
+  add("turns", t.turns);
+  add("rescale_early", t.rescale_early);
+  add("store_by_copy", t.store_by_copy);
+  s += "\nlaunch";
+  add("grid", plan.grid);
+  add("block", t.threads());
+  add("cluster", 1);
+  add("shared", t.shared_bytes());
+  s += "\nparameters";
+  add("batch", p.batch);
+  add("seqlen_q", p.seqlen_q);
+  add("seqlen_kv", p.seqlen_kv);
+  add("heads_q", p.heads_q);
+  add("heads_kv", p.heads_kv);
+  add("head_dim", p.head_dim);
+  add("total_q", p.total_q);
+  add("total_kv", p.total_kv);
+  add("o_stride_batch", p.o.stride_batch);
+  add("o_stride_seq", p.o.stride_seq);
+  add("o_stride_head", p.o.stride_head);
+  add("lse", p.lse != nullptr);
+  add("lse_stride_batch", p.lse_stride_batch);
+  add("lse_stride_head", p.lse_stride_head);
+  add("cu_seqlens_q", p.cu_seqlens_q != nullptr);
+  add("cu_seqlens_kv", p.cu_seqlens_kv != nullptr);
+  add("seqused_q", p.seqused_q != nullptr);
+  add("seqused_kv", p.seqused_kv != nullptr);
+  uint32_t scale_bits;
+  static_assert(sizeof(scale_bits) == sizeof(p.softmax_scale));
+  __builtin_memcpy(&scale_bits, &p.softmax_scale, sizeof(scale_bits));
+  add("softmax_scale_bits", scale_bits);
+  add("row_tiles", plan.row_tiles);
+  add("section_heads", plan.section_heads);
+  add("counter", plan.counter);
+  for (const TensorMap* m : {&plan.q, &plan.k, &plan.v, &plan.o}) {
+    s += std::string("\ntensor map ") + m->tensor + ' ' + element_name(m->dtype) + " swizzle=128";
+    for (int i = 0; i < 4; ++i) {
+      s += (i ? "," : " size=") + std::to_string(m->size[i]);
+    }
+    for (int i = 0; i < 3; ++i) {
+      s += (i ? "," : " stride_bytes=") + std::to_string(m->stride_bytes[i]);
+    }
+    for (int i = 0; i < 4; ++i) {
+      s += (i ? "," : " box=") + std::to_string(m->box[i]);
+    }
+  }
+  return s + '\n';
+}
+
+}  // namespace namesake::attention::sm90
