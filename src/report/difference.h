@@ -41,6 +41,8 @@ struct Side {
 struct SassRow {                  // one line of the side-by-side difference
   char change = ' ';              // ' ' equal, '~' registers or scheduling only, '-' only in a, '+' only in b
   std::string a, b;               // instruction texts with their scheduling fields in front: "[B--:R-:W0:-:S04] IMAD …"
+  bool hot = false;               // inside the hottest loop of its build
+  int64_t left_out = 0;           // > 0: stands for so many equal rows that were left out; a and b are empty
 };
 
 struct FunctionDifference {
@@ -51,6 +53,7 @@ struct FunctionDifference {
   Side a, b;
   std::string meaning;            // one sentence: what changed and which way it may cut
   std::vector<SassRow> sass;      // filled on request; for HTML always where the codes differ, runs of equal lines shortened
+  int64_t threads_per_block = 0;  // what .reqntid or .maxntid promises; 0 where the source does not say
 };
 
 enum class ControlOutcome : uint8_t { held, failed, not_applicable };
