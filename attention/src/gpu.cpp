@@ -3,10 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "sm80/sm80.h"
-#if __has_include("sm90/sm90.h")
 #include "sm90/sm90.h"
-#define HAVE_SM90
-#endif
 
 namespace namesake::attention {
 namespace {
@@ -32,9 +29,7 @@ class PlanOf : public GpuPlan {
   P plan_;
 };
 
-#ifdef HAVE_SM90
 using HopperPlan = PlanOf<sm90::Plan, sm90::workspace_bytes, sm90::describe, sm90::launch>;
-#endif
 using PortablePlan = PlanOf<sm80::Plan, sm80::workspace_bytes, sm80::describe, sm80::launch>;
 
 }  // namespace
@@ -98,7 +93,6 @@ Status require_device(int ordinal) {
 Status choose_kernel(const Problem& problem, const DeviceInfo& device, Kernel asked, Choice& choice) {
   std::string why_not_hopper;
   if (asked != Kernel::portable) {
-#ifdef HAVE_SM90
     if (sm90::supports(problem, device, &why_not_hopper)) {
       choice.plan = std::make_unique<HopperPlan>(sm90::plan(problem, device));
       choice.kernel = Kernel::hopper;
@@ -106,7 +100,6 @@ Status choose_kernel(const Problem& problem, const DeviceInfo& device, Kernel as
                                            : "the Hopper kernel is the fastest and takes this call";
       return {};
     }
-#endif
     if (asked == Kernel::hopper) return {Code::unsupported, why_not_hopper};
   }
   std::string why_not_portable;

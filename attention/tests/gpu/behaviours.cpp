@@ -1,0 +1,443 @@
+#include "behaviours.h"
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "namesake/attention_c.h"
+#include "reference/element.h"
+#include "runner.h"
+
+namespace namesake::attention::test {
+namespace {
+
+Case sample(int64_t head_dim, bool causal) {
+  Case c;
+  c.group = "behaviour";
+  c.head_dim = head_dim;
+  c.causal = causal;
+  c.batch = 3;
+  c.heads_q = 24;
+  c.heads_kv = 8;
+  c.seqlen_q = 517;
+  c.seqlen_kv = 801;
+  c.q.seed = 1;
+  c.k.seed = 2;
+  c.v.seed = 3;
+  return c;
+}
+
+Case packed_sample(int64_t head_dim, bool causal) {
+  Case c = sample(head_dim, causal);
+  c.lengths = Lengths::packed;
+  c.lengths_q = {517, 64, 1, 300, 0};
+  c.lengths_kv = {801, 64, 700, 129, 50};
+  c.batch = 5;
+  return c;
+}
+
+// A call that was prepared for one kernel, with a workspace of its own.
+struct Ready {
+  Plan plan;
+  Arena::Block workspace;
+  void run(cudaStream_t stream) const { check(plan.run(workspace.data, plan.workspace_bytes(), stream), "running"); }
+};
+
+bool ready(const Stage& stage, Forward call, Kernel kernel, Ready& r) {
+  call.kernel = kernel;
+  const Status s = prepare(call, r.plan);
+  if (s.code == Code::unsupported) return false;
+  check(s, "preparing");
+  r.workspace = stage.poisoned_workspace(r.plan.workspace_bytes(), nullptr);
+  return true;
+}
+
+// Runs `function(kernel, case)` for each kernel that takes each sample; collects complaints.
+template <typename Function>
+std::string over_samples(Arena& arena, Case (*make)(int64_t, bool), Function function) {
+  std::string complaints;
+  for (int64_t head_dim : {64, 128, 256}) {
+    for (bool causal : {false, true}) {
+      for (Kernel kernel : kKernels) {
+        arena.reset();
+        const Case c = make(head_dim, causal);
+        const Stage stage(arena, c, nullptr);
+        Ready r;
+        if (!ready(stage, stage.call, kernel, r)) continue;
+        const std::string complaint = function(stage, r, kernel);
+        if (!complaint.empty()) complaints += std::string(name(kernel)) + ", " + c.name() + ": " + complaint + "; ";
+      }
+    }
+  }
+  return complaints;
+}
+
+using Sum = unsigned long long;
+
+Sum read(const Sum* at) {
+  Sum value;
+  check(cudaMemcpy(&value, at, sizeof value, cudaMemcpyDeviceToHost), "reading");
+  return value;
+}
+
+std::string repetitions_are_equal(Arena& arena) {
+  constexpr int kRepetitions = 100;
+  return over_samples(arena, sample, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
+    Sum* sums = arena.take<Sum>(kRepetitions);
+    check(cudaMemset(sums, 0, kRepetitions * sizeof(Sum)), "clearing");
+    for (int i = 0; i < kRepetitions; i++) {
+      stage.poison_outputs(nullptr);
+      r.run(nullptr);
+      stage.add_checksum_of_outputs(sums + i, nullptr);
+    }
+    std::vector<Sum> host(kRepetitions);
+    check(cudaMemcpy(host.data(), sums, kRepetitions * sizeof(Sum), cudaMemcpyDeviceToHost), "reading");
+    for (int i = 1; i < kRepetitions; i++)
+      if (host[i] != host[0]) return "repetition " + std::to_string(i) + " gave other bits";
+    return "";
+  });
+}
+
+std::string sequences_are_the_same_alone(Arena& arena) {
+  return over_samples(arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
+    const Case c = packed_sample(stage.problem.head_dim, stage.problem.causal);
+    Sum* sums = arena.take<Sum>(2);
+    check(cudaMemset(sums, 0, 2 * sizeof(Sum)), "clearing");
+    stage.poison_outputs(nullptr);
+    r.run(nullptr);
+    stage.add_checksum_of_outputs(sums, nullptr);
+    stage.poison_outputs(nullptr);
+    int64_t row_q = 0, row_kv = 0;
+    for (size_t b = 0; b < c.lengths_q.size(); b++) {
+      Forward alone = stage.call;
+      const auto from = [](Tensor& t, int64_t row) { t.data = static_cast<uint16_t*>(t.data) + row * t.stride_seq; };
+      from(alone.q, row_q);
+      from(alone.k, row_kv);
+      from(alone.v, row_kv);
+      from(alone.o, row_q);
+      alone.lse += row_q;
+      alone.lse_stride_head = alone.total_q;
+      alone.lse_stride_batch = alone.total_q * alone.heads_q;
+      alone.batch = 1;
+      alone.seqlen_q = c.lengths_q[b];
+      alone.seqlen_kv = c.lengths_kv[b];
+      alone.cu_seqlens_q = alone.cu_seqlens_kv = nullptr;
+      alone.total_q = alone.total_kv = 0;
+      row_q += c.lengths_q[b];
+      row_kv += c.lengths_kv[b];
+      Ready one;
+      if (!ready(stage, alone, kernel, one)) return "sequence " + std::to_string(b) + " alone was refused";
+      one.run(nullptr);
+    }
+    stage.add_checksum_of_outputs(sums + 1, nullptr);
+    return read(sums) == read(sums + 1) ? "" : "sequences have other bits alone than packed";
+  });
+}
+
+std::string graphs_replay(Arena& arena) {
+  return over_samples(arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
+    constexpr int kReplays = 3;
+    Sum* sums = arena.take<Sum>(1 + kReplays);
+    cudaStream_t stream;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+    check(cudaMemset(sums, 0, (1 + kReplays) * sizeof(Sum)), "clearing");
+    stage.poison_outputs(nullptr);
+    r.run(nullptr);
+    stage.add_checksum_of_outputs(sums, nullptr);
+    check(cudaDeviceSynchronize(), "running");
+
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "beginning to capture");
+    r.run(stream);
+    check(cudaStreamEndCapture(stream, &graph), "capturing");
+    check(cudaGraphInstantiate(&executable, graph, 0), "instantiating");
+    for (int i = 0; i < kReplays; i++) {
+      stage.poison_outputs(stream);
+      check(cudaGraphLaunch(executable, stream), "replaying");
+      stage.add_checksum_of_outputs(sums + 1 + i, stream);
+    }
+    check(cudaStreamSynchronize(stream), "replaying");
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+    for (int i = 0; i < kReplays; i++)
+      if (read(sums + 1 + i) != read(sums)) return "replay " + std::to_string(i) + " gave other bits";
+    return "";
+  });
+}
+
+// One plan, run by four threads on streams of their own at the same time, each into its own output.
+std::string threads_share_a_plan(Arena& arena) {
+  return over_samples(arena, sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
+    constexpr int kThreads = 4, kRuns = 8;
+    Sum* sums = arena.take<Sum>(1 + kThreads);
+    check(cudaMemset(sums, 0, (1 + kThreads) * sizeof(Sum)), "clearing");
+    stage.poison_outputs(nullptr);
+    r.run(nullptr);
+    checksum(stage.o.data, stage.o.bytes, sums, nullptr);
+
+    std::vector<Ready> others(kThreads);
+    std::vector<Arena::Block> outputs(kThreads);
+    for (int i = 0; i < kThreads; i++) {
+      outputs[i] = arena.take(stage.o.bytes);
+      check(cudaMemset(outputs[i].data, 0xff, outputs[i].bytes), "poisoning");
+      Forward call = stage.call;
+      call.o.data = outputs[i].data;
+      call.lse = nullptr;
+      if (!ready(stage, call, kernel, others[i])) return "refused";
+    }
+    check(cudaDeviceSynchronize(), "running");
+    std::vector<std::string> complaints(kThreads);
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < kThreads; i++) {
+        threads.emplace_back([&, i] {
+          try {
+            cudaStream_t stream;
+            check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+            for (int run = 0; run < kRuns; run++) others[i].run(stream);
+            checksum(outputs[i].data, outputs[i].bytes, sums + 1 + i, stream);
+            check(cudaStreamSynchronize(stream), "running");
+            cudaStreamDestroy(stream);
+          } catch (const std::exception& e) {
+            complaints[i] = e.what();
+          }
+        });
+      }
+    }
+    for (int i = 0; i < kThreads; i++) {
+      if (!complaints[i].empty()) return complaints[i];
+      if (read(sums + 1 + i) != read(sums)) return "thread " + std::to_string(i) + " got other bits";
+    }
+    return "";
+  });
+}
+
+// The oracle rounded to the element type against the CPU's reference, bit by bit; where the two sums of doubles fall on either side
+// of a rounding boundary they may differ, so a few in ten thousand may.
+std::string oracle_agrees_with_the_cpu(Arena& arena) {
+  std::string complaints;
+  for (DType dtype : {DType::bf16, DType::fp16}) {
+    for (auto make : {sample, packed_sample}) {
+      Case c = make(72, true);
+      c.dtype = dtype;
+      c.heads_q = 4;
+      c.heads_kv = 2;
+      c.layout = Layout::gaps;
+      arena.reset();
+      const Stage stage(arena, c, nullptr);
+      const Problem& p = stage.problem;
+      const size_t rows = size_t{static_cast<size_t>(p.batch)} * p.heads_q * p.seqlen_q;
+      const Oracle reference{arena.take<double>(rows * p.head_dim), arena.take<double>(rows), arena.take<double>(rows)};
+      oracle(p, reference, nullptr);
+      std::vector<double> o(rows * p.head_dim), lse(rows);
+      check(cudaMemcpy(o.data(), reference.o, o.size() * sizeof(double), cudaMemcpyDeviceToHost), "reading");
+      check(cudaMemcpy(lse.data(), reference.lse, lse.size() * sizeof(double), cudaMemcpyDeviceToHost), "reading");
+
+      const Layouts l = layouts_of(c);
+      const auto download = [](const Tensor& t, int64_t first, int64_t elements) {
+        std::vector<uint16_t> host(elements);
+        check(cudaMemcpy(host.data(), static_cast<uint16_t*>(t.data) - first, elements * 2, cudaMemcpyDeviceToHost), "reading");
+        return host;
+      };
+      auto q = download(p.q, l.first_q, l.elements_q), k = download(p.k, l.first_kv, l.elements_kv),
+           v = download(p.v, l.first_kv, l.elements_kv);
+      std::vector<uint16_t> out(l.elements_q);
+      std::vector<float> out_lse(rows);
+      std::vector<int32_t> lengths_q = {0}, lengths_kv = {0};
+      for (int32_t n : c.lengths_q) lengths_q.push_back(lengths_q.back() + n);
+      for (int32_t n : c.lengths_kv) lengths_kv.push_back(lengths_kv.back() + n);
+      Forward call = stage.call;
+      call.q.data = q.data() + l.first_q;
+      call.k.data = k.data() + l.first_kv;
+      call.v.data = v.data() + l.first_kv;
+      call.o.data = out.data() + l.first_q;
+      call.lse = out_lse.data();
+      if (c.lengths == Lengths::packed) {
+        call.cu_seqlens_q = lengths_q.data();
+        call.cu_seqlens_kv = lengths_kv.data();
+      }
+      Plan plan;
+      check(prepare(call, plan), "preparing the reference");
+      check(plan.run(nullptr, 0, nullptr), "running the reference");
+
+      size_t compared = 0, different = 0;
+      double worst = 0;
+      for (int b = 0; b < p.batch; b++) {
+        const bool packed = c.lengths == Lengths::packed;
+        const int32_t length = packed ? c.lengths_q[b] : p.seqlen_q;
+        const int64_t first = packed ? lengths_q[b] : 0;
+        for (int h = 0; h < p.heads_q; h++) {
+          for (int32_t row = 0; row < length; row++) {
+            const size_t at = (static_cast<size_t>(b) * p.heads_q + h) * p.seqlen_q + row;
+            const uint16_t* have = static_cast<uint16_t*>(call.o.data) + b * p.o.stride_batch +
+                                   (first + row) * p.o.stride_seq + h * p.o.stride_head;
+            for (int d = 0; d < p.head_dim; d++, compared++)
+              different += have[d] != reference::from_double(o[at * p.head_dim + d], dtype);
+            const float have_lse = out_lse[b * p.lse_stride_batch + h * p.lse_stride_head + first + row];
+            if (have_lse != static_cast<float>(lse[at])) worst = std::fmax(worst, std::fabs(have_lse - lse[at]));
+          }
+        }
+      }
+      if (different * 2000 > compared || worst > 1e-5)
+        complaints += c.name() + ": " + std::to_string(different) + " of " + std::to_string(compared) +
+                      " elements differ, lse by " + std::to_string(worst) + "; ";
+    }
+  }
+  return complaints;
+}
+
+std::string errors_are_values(Arena& arena) {
+  arena.reset();
+  const Stage stage(arena, sample(64, false), nullptr);
+  std::string complaints;
+  const auto expect = [&](const char* what, Forward call, const char* part) {
+    Plan plan;
+    const Status s = prepare(call, plan);
+    if (s.ok() || s.message.find(part) == std::string::npos)
+      complaints += std::string(what) + " gave \"" + s.message + "\"; ";
+  };
+  std::vector<uint16_t> host(1 << 20);
+  Forward call = stage.call;
+  call.k.data = host.data();
+  expect("k in host memory", call, "k is host memory");
+  call = stage.call;
+  call.kernel = Kernel::reference;
+  expect("the reference for device memory", call, "device memory");
+  call = stage.call;
+  call.q.data = static_cast<char*>(call.q.data) + 2;
+  call.kernel = Kernel::hopper;
+  expect("an unaligned q for the Hopper kernel", call, "q");
+  call.kernel = Kernel::automatic;
+  Plan plan;
+  check(prepare(call, plan), "preparing an unaligned call");
+  if (plan.kernel() != Kernel::portable || plan.why().find('q') == std::string::npos)
+    complaints += "an unaligned q gave the " + std::string(name(plan.kernel())) + " kernel because \"" + plan.why() + "\"; ";
+
+  Ready r;
+  if (ready(stage, stage.call, Kernel::hopper, r) && r.plan.workspace_bytes() > 0) {
+    const Status s = r.plan.run(r.workspace.data, r.plan.workspace_bytes() - 1, nullptr);
+    if (s.ok() || s.message.find("workspace") == std::string::npos)
+      complaints += "a workspace too small gave \"" + s.message + "\"; ";
+  }
+  check(cudaGetLastError(), "an error was left behind");
+  return complaints;
+}
+
+std::string empty_calls_do_nothing(Arena& arena) {
+  std::string complaints;
+  for (Kernel kernel : kKernels) {
+    for (int what = 0; what < 3; what++) {
+      Case c = sample(64, true);
+      (what == 0 ? c.batch : what == 1 ? c.seqlen_q : c.seqlen_kv) = 0;
+      arena.reset();
+      const Stage stage(arena, c, nullptr);
+      Ready r;
+      if (!ready(stage, stage.call, kernel, r)) continue;
+      Sum* touched = arena.take<Sum>(1);
+      check(cudaMemset(touched, 0, sizeof(Sum)), "clearing");
+      stage.poison_outputs(nullptr);
+      r.run(nullptr);
+      stage.count_touched_outside(r.workspace, touched, nullptr);
+      if (read(touched) > 0) complaints += std::string(name(kernel)) + " wrote where nothing was to be written; ";
+    }
+  }
+  return complaints;
+}
+
+std::string the_c_interface_gives_the_same_bits(Arena& arena) {
+  arena.reset();
+  const Stage stage(arena, sample(128, true), nullptr);
+  Ready r;
+  if (!ready(stage, stage.call, Kernel::automatic, r)) return "refused";
+  Sum* sums = arena.take<Sum>(2);
+  check(cudaMemset(sums, 0, 2 * sizeof(Sum)), "clearing");
+  stage.poison_outputs(nullptr);
+  r.run(nullptr);
+  stage.add_checksum_of_outputs(sums, nullptr);
+  stage.poison_outputs(nullptr);
+
+  const Forward& f = stage.call;
+  const auto tensor = [](const Tensor& t) {
+    return namesake_attention_tensor{t.data, t.stride_batch, t.stride_seq, t.stride_head};
+  };
+  namesake_attention_call call{};
+  call.struct_bytes = sizeof call;
+  call.dtype = NAMESAKE_ATTENTION_BF16;
+  call.batch = f.batch;
+  call.seqlen_q = f.seqlen_q;
+  call.seqlen_kv = f.seqlen_kv;
+  call.heads_q = f.heads_q;
+  call.heads_kv = f.heads_kv;
+  call.head_dim = f.head_dim;
+  call.q = tensor(f.q);
+  call.k = tensor(f.k);
+  call.v = tensor(f.v);
+  call.o = tensor(f.o);
+  call.lse = f.lse;
+  call.causal = f.causal;
+  size_t bytes = 0;
+  int32_t kernel = 0;
+  char message[200];
+  if (namesake_attention_query(&call, &bytes, &kernel, message, sizeof message) != NAMESAKE_ATTENTION_OK) return message;
+  if (bytes != r.plan.workspace_bytes() || kernel != static_cast<int32_t>(r.plan.kernel())) return "another plan";
+  if (namesake_attention_forward(&call, r.workspace.data, bytes, nullptr, message, sizeof message) != NAMESAKE_ATTENTION_OK)
+    return message;
+  stage.add_checksum_of_outputs(sums + 1, nullptr);
+  return read(sums) == read(sums + 1) ? "" : "other bits";
+}
+
+// On every device there is, from one thread, one after the other; then with the wrong one current.
+std::string devices_take_turns(Arena&) {
+  int devices = 0;
+  check(cudaGetDeviceCount(&devices), "counting devices");
+  std::string complaints;
+  Sum first = 0;
+  for (int d = 0; d < devices; d++) {
+    check(cudaSetDevice(d), "choosing a device");
+    Arena arena(size_t{256} << 20);
+    const Stage stage(arena, sample(128, true), nullptr);
+    Ready r;
+    if (!ready(stage, stage.call, Kernel::automatic, r)) {
+      complaints += "refused; ";
+      continue;
+    }
+    Sum* sum = arena.take<Sum>(1);
+    check(cudaMemset(sum, 0, sizeof(Sum)), "clearing");
+    stage.poison_outputs(nullptr);
+    r.run(nullptr);
+    stage.add_checksum_of_outputs(sum, nullptr);
+    if (d == 0) first = read(sum);
+    if (read(sum) != first) complaints += "device " + std::to_string(d) + " gave other bits than device 0; ";
+    if (devices > 1) {
+      check(cudaSetDevice((d + 1) % devices), "choosing a device");
+      if (r.plan.run(r.workspace.data, r.plan.workspace_bytes(), nullptr).ok())
+        complaints += "a plan ran on another device than it was made for; ";
+      Plan plan;
+      if (prepare(stage.call, plan).ok()) complaints += "memory of another device was accepted; ";
+      check(cudaSetDevice(d), "choosing a device");
+    }
+  }
+  check(cudaSetDevice(0), "choosing a device");
+  return complaints;
+}
+
+}  // namespace
+
+const std::vector<Behaviour>& behaviours() {
+  static const std::vector<Behaviour> all = {
+      {"the oracle agrees with the reference on the CPU", oracle_agrees_with_the_cpu},
+      {"100 repetitions give the same bits", repetitions_are_equal},
+      {"a sequence gives the same bits alone and packed with others", sequences_are_the_same_alone},
+      {"a captured call replays", graphs_replay},
+      {"four threads share a kernel on four streams", threads_share_a_plan},
+      {"errors are values, decided before a launch", errors_are_values},
+      {"empty calls do nothing", empty_calls_do_nothing},
+      {"the C interface gives the same bits", the_c_interface_gives_the_same_bits},
+      {"each device takes its turn", devices_take_turns},
+  };
+  return all;
+}
+
+}  // namespace namesake::attention::test

@@ -1,0 +1,485 @@
+#include "cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace namesake::attention::test {
+namespace {
+
+constexpr int64_t kPast31Bits = (int64_t{1} << 31) + 64;
+
+const char* name(Layout layout) {
+  constexpr const char* kNames[] = {"bshd",      "bhsd",           "slices",          "gaps",
+                                    "unaligned", "broadcast-heads", "broadcast-batch", "broadcast-seq",
+                                    "huge-batch", "huge-head",      "huge-seq"};
+  return kNames[static_cast<int>(layout)];
+}
+
+std::string joined(const std::vector<int32_t>& lengths) {
+  if (lengths.size() > 12)  // uniform in the cases that have so many
+    return std::to_string(lengths.size()) + "x" + std::to_string(lengths[0]);
+  std::string text;
+  for (int32_t n : lengths) text += (text.empty() ? "" : ",") + std::to_string(n);
+  return text;
+}
+
+struct Grid {
+  std::vector<Case> cases;
+
+  void add(Case c) { cases.push_back(std::move(c)); }
+
+  // For each dtype, mask and head_dim.
+  template <typename Function>
+  void each(std::initializer_list<int64_t> head_dims, Function function) {
+    for (DType dtype : {DType::bf16, DType::fp16}) {
+      for (int64_t head_dim : head_dims) {
+        for (bool causal : {false, true}) {
+          Case c;
+          c.dtype = dtype;
+          c.head_dim = head_dim;
+          c.causal = causal;
+          function(c);
+        }
+      }
+    }
+  }
+};
+
+void add_shapes(Grid& grid) {
+  grid.each({64, 128, 256}, [&](Case c) {
+    c.group = "tail";
+    c.heads_kv = 1;
+    for (int64_t s = 1; s < 300; s += 2) {
+      c.seqlen_q = c.seqlen_kv = s;
+      grid.add(c);
+    }
+    c.group = "long";
+    c.heads_kv = 2;
+    for (int64_t s : {300, 704, 1000, 2048, 4097}) {
+      c.seqlen_q = c.seqlen_kv = s;
+      grid.add(c);
+    }
+    c.group = "unequal";
+    const std::pair<int64_t, int64_t> pairs[] = {{1, 2},     {1, 97},   {1, 300},   {300, 1},   {17, 129},
+                                                 {129, 17},  {64, 1000}, {1000, 64}, {128, 704}, {704, 128},
+                                                 {255, 257}, {257, 255}, {1, 4097},  {4097, 100}, {100, 4097}};
+    for (auto [q, kv] : pairs) {
+      c.seqlen_q = q;
+      c.seqlen_kv = kv;
+      grid.add(c);
+    }
+    c.group = "groups";
+    c.seqlen_q = 200;
+    c.seqlen_kv = 333;
+    c.batch = 2;
+    const std::pair<int64_t, int64_t> heads[] = {{1, 1}, {4, 4}, {4, 2}, {6, 2}, {8, 1}, {12, 4}, {64, 8}};
+    for (auto [q, kv] : heads) {
+      c.heads_q = q;
+      c.heads_kv = kv;
+      grid.add(c);
+    }
+    // More tiles than any GPU holds at once, so that persistent blocks take several.
+    c.group = "many tiles";
+    c.batch = 7;
+    c.heads_q = c.heads_kv = 48;
+    c.seqlen_q = c.seqlen_kv = 321;
+    grid.add(c);
+    c.group = "no lse";
+    c.batch = 2;
+    c.heads_q = c.heads_kv = 3;
+    c.lse = false;
+    grid.add(c);
+    c.group = "scale";
+    c.lse = true;
+    c.scale = 0.3f;
+    grid.add(c);
+  });
+
+  std::vector<int64_t> head_dims(32);
+  for (int i = 0; i < 32; i++) head_dims[i] = 8 * (i + 1);
+  for (DType dtype : {DType::bf16, DType::fp16}) {
+    for (int64_t head_dim : head_dims) {
+      for (Layout layout : {Layout::bshd, Layout::gaps}) {
+        Case c;
+        c.group = "head_dim";
+        c.dtype = dtype;
+        c.head_dim = head_dim;
+        c.causal = layout == Layout::gaps;
+        c.layout = layout;
+        c.seqlen_q = 133;
+        c.seqlen_kv = 277;
+        grid.add(c);
+      }
+    }
+  }
+}
+
+void add_lengths(Grid& grid) {
+  grid.each({64, 128, 256}, [&](Case c) {
+    c.group = "varlen";
+    c.heads_q = 4;
+    const std::pair<std::vector<int32_t>, std::vector<int32_t>> lists[] = {
+        {{5}, {9}},
+        {{0}, {0}},
+        {{0, 0, 0}, {0, 0, 0}},
+        {{1, 128, 300, 0, 64}, {1, 128, 300, 0, 64}},
+        {{0, 17, 0, 200, 1}, {30, 0, 0, 450, 1}},
+        {{129, 40, 257, 3}, {700, 0, 100, 1024}},
+        {{64, 64, 64}, {176, 352, 177}},
+        {{9, 8, 8, 12, 8, 12}, {9, 8, 8, 12, 8, 12}},
+    };
+    for (const auto& [q, kv] : lists) {
+      for (Lengths lengths : {Lengths::packed, Lengths::padded}) {
+        c.lengths = lengths;
+        c.lengths_q = q;
+        c.lengths_kv = kv;
+        c.batch = static_cast<int64_t>(q.size());
+        c.seqlen_q = *std::max_element(q.begin(), q.end());
+        c.seqlen_kv = *std::max_element(kv.begin(), kv.end());
+        grid.add(c);
+        // The longest that there may be is not the longest there is.
+        c.seqlen_q += 70;
+        c.seqlen_kv += 130;
+        c.layout = Layout::gaps;
+        grid.add(c);
+        c.layout = Layout::bshd;
+      }
+    }
+  });
+}
+
+void add_layouts(Grid& grid) {
+  grid.each({64, 128, 256, 72}, [&](Case c) {
+    c.group = "layout";
+    c.batch = 3;
+    c.heads_q = 4;
+    c.heads_kv = 2;
+    c.seqlen_q = 150;
+    c.seqlen_kv = 210;
+    for (Layout layout : {Layout::bhsd, Layout::slices, Layout::gaps, Layout::unaligned, Layout::broadcast_heads,
+                          Layout::broadcast_batch, Layout::broadcast_seq}) {
+      c.layout = layout;
+      grid.add(c);
+    }
+  });
+  grid.each({64, 128, 256}, [&](Case c) {
+    if (c.dtype == DType::fp16 && c.causal) return;
+    c.group = "large offsets";
+    c.batch = c.heads_q = c.heads_kv = 2;
+    c.seqlen_q = 70;
+    c.seqlen_kv = 200;
+    for (Layout layout : {Layout::huge_batch, Layout::huge_head, Layout::huge_seq}) {
+      c.layout = layout;
+      grid.add(c);
+    }
+  });
+}
+
+void add_values(Grid& grid) {
+  grid.each({64, 128, 256}, [&](Case c) {
+    const float inf = INFINITY, nan = NAN;
+    c.batch = 2;
+    c.seqlen_q = 190;
+    c.seqlen_kv = 310;
+
+    Case x = c;
+    x.group = "scores of 1e4";
+    x.q.sigma = x.k.sigma = 17;
+    x.scale = 1;
+    grid.add(x);
+    x.group = "scores past 1e5";
+    x.q.sigma = x.k.sigma = 60;
+    grid.add(x);
+
+    x = c;
+    x.group = "scores near -122";
+    x.q = {.sigma = 0, .mean = 1};
+    x.k = {.sigma = 0.01f, .mean = -122};
+    x.scale = 1.0f / static_cast<float>(c.head_dim);
+    grid.add(x);
+    x.group = "scores of -1e4";
+    x.k.mean = -10000;
+    grid.add(x);
+
+    x = c;
+    x.group = "all keys equal";
+    x.k.same_rows = true;
+    grid.add(x);
+
+    x = c;
+    x.group = "all scores -inf";
+    x.pokes = {{Which::q, 0, INT32_MAX, 1, 3, 1.0f}, {Which::k, 0, INT32_MAX, 1, 3, -inf}};
+    grid.add(x);
+    x.group = "scores -inf in the last keys";
+    x.pokes[1].first = 100;
+    grid.add(x);
+    x.group = "scores -inf in the first keys";
+    x.pokes[1].first = 0;
+    x.pokes[1].end = 290;
+    grid.add(x);
+
+    x = c;
+    x.group = "nan in q rows";
+    x.pokes = {{Which::q, 5, INT32_MAX, 37, 7, nan}};
+    grid.add(x);
+    x.pokes[0].value = inf;
+    x.group = "inf in q rows";
+    grid.add(x);
+    // A kernel may look at whole tiles of keys, none of which is longer than this.
+    constexpr int32_t kLongestTile = 256;
+    for (Which which : {Which::k, Which::v}) {
+      x.group = which == Which::k ? "nan in a k row" : "nan in a v row";
+      x.pokes = {{which, 290, 291, 1, 2, nan}};
+      x.nan_allowed_from = 290 - kLongestTile;
+      grid.add(x);
+    }
+  });
+}
+
+// What went wrong in public libraries, as far as a forward pass can show it.
+void add_bugs(Grid& grid) {
+  grid.each({64, 128, 256}, [&](Case c) {
+    if (c.dtype == DType::fp16) return;
+    Case x = c;
+    if (c.causal) {
+      x.group = "flash-attention#1778 more queries than keys, causal";
+      x.seqlen_q = 113;
+      x.seqlen_kv = 50;
+      grid.add(x);
+      x.group = "TileOPs#433 onnxruntime#28904 whole tiles without a key";
+      x.seqlen_q = 600;
+      x.seqlen_kv = 130;
+      grid.add(x);
+      x.group = "ik_llama.cpp#2344 the first 14 rows without a key";
+      x.seqlen_q = 100;
+      x.seqlen_kv = 86;
+      grid.add(x);
+    }
+    x = c;
+    x.group = "pytorch#196678 S % 128 == 64 and LSE below -88.7";
+    x.seqlen_q = x.seqlen_kv = 704;
+    x.q = {.sigma = 0.001f, .mean = 1};
+    x.k = {.sigma = 0.01f, .mean = -110};
+    x.scale = 1.0f / static_cast<float>(c.head_dim);
+    grid.add(x);
+    x.group = "cudnn-frontend#1072 one query, scores about -122";
+    x.k.mean = -122;
+    x.seqlen_q = 1;
+    for (int64_t keys : {97, 128}) {
+      x.seqlen_kv = keys;
+      grid.add(x);
+    }
+    x = c;
+    x.group = "flash-attention#1254 sequences of 0, 0 and 1023 queries";
+    x.lengths = Lengths::packed;
+    x.batch = 3;
+    x.lengths_q = {0, 0, 1023};
+    x.lengths_kv = {0, 1, 2045};
+    x.seqlen_q = 1023;
+    x.seqlen_kv = 2045;
+    grid.add(x);
+    x.group = "flash-attention#1537 at most one query, empty sequences";
+    x.lengths_q = {0, 1, 0};
+    x.lengths_kv = {3, 3, 0};
+    x.seqlen_q = 1;
+    x.seqlen_kv = 3;
+    grid.add(x);
+    x.group = "flash-attention#2842 no key in a sequence: its own LSE";
+    x.lengths_q = {30, 20, 150};
+    x.lengths_kv = {40, 0, 170};
+    x.seqlen_q = 150;
+    x.seqlen_kv = 170;
+    grid.add(x);
+    x.group = "TransformerEngine#2186 short packed sequences";
+    x.batch = 6;
+    x.lengths_q = x.lengths_kv = {9, 8, 8, 12, 8, 12};
+    x.seqlen_q = x.seqlen_kv = 12;
+    grid.add(x);
+    x = c;
+    x.group = "vllm-flash-attention#87 decoding with groups: LSE's layout";
+    x.batch = 3;
+    x.heads_q = 16;
+    x.heads_kv = 2;
+    x.seqlen_q = 1;
+    x.seqlen_kv = 900;
+    grid.add(x);
+    x.group = "FlagGems#5235 o has strides of its own";
+    x.layout = Layout::slices;
+    x.seqlen_q = 65;
+    grid.add(x);
+  });
+
+  Case c;
+  c.dtype = DType::bf16;
+  c.group = "pytorch#138529 one query, 65536 keys";
+  c.heads_q = c.heads_kv = 16;
+  c.seqlen_q = 1;
+  c.seqlen_kv = 65536;
+  grid.add(c);
+  c.group = "flash-attention#767 262144 rows of 6144";
+  c.head_dim = 128;
+  c.heads_q = c.heads_kv = 48;
+  c.seqlen_q = 2;
+  c.seqlen_kv = 262144;
+  grid.add(c);
+  c.group = "flash-attention#2260 flash-attention#1500 a large batch of single tokens";
+  c.heads_q = c.heads_kv = 16;
+  c.seqlen_q = c.seqlen_kv = 1;
+  for (int64_t batch : {8300, 15000, 70000}) {
+    c.batch = batch;
+    c.causal = !c.causal;
+    grid.add(c);
+  }
+  c = Case{};
+  c.group = "flash-attention#2611 pytorch#190857 packed rows past 2^31 elements";
+  c.lengths = Lengths::packed;
+  c.head_dim = 128;
+  c.heads_q = c.heads_kv = 1;
+  c.layout = Layout::huge_seq;
+  c.batch = 3;
+  c.lengths_q = {200, 37, 100};
+  c.lengths_kv = {200, 64, 300};
+  c.seqlen_q = 200;
+  c.seqlen_kv = 300;
+  grid.add(c);
+}
+
+}  // namespace
+
+std::string Case::name() const {
+  std::string text = group + ": " + attention::name(dtype) + " d" + std::to_string(head_dim) +
+                     (causal ? " causal" : " full") + " b" + std::to_string(batch) + " h" + std::to_string(heads_q) +
+                     "/" + std::to_string(heads_kv) + " s" + std::to_string(seqlen_q) + "/" +
+                     std::to_string(seqlen_kv);
+  if (layout != Layout::bshd) text += std::string(" ") + test::name(layout);
+  if (lengths != Lengths::same) {
+    text += lengths == Lengths::packed ? " packed " : " padded ";
+    text += joined(lengths_q) + "/" + joined(lengths_kv);
+  }
+  return text;
+}
+
+uint32_t Case::seed() const {
+  uint32_t hash = 2166136261u;
+  for (unsigned char c : name()) hash = (hash ^ c) * 16777619u;
+  return hash;
+}
+
+bool Case::dense_and_plain() const {
+  return lengths == Lengths::same && layout == Layout::bshd && lse && scale == 0 && pokes.empty() &&
+         q.sigma == Fill{}.sigma && k.sigma == Fill{}.sigma && k.mean == 0 && !k.same_rows && batch <= 8;
+}
+
+std::vector<Case> all_cases() {
+  Grid grid;
+  add_shapes(grid);
+  add_lengths(grid);
+  add_layouts(grid);
+  add_values(grid);
+  add_bugs(grid);
+  for (Case& c : grid.cases) {
+    c.q.seed = c.seed() * 4;
+    c.k.seed = c.seed() * 4 + 1;
+    c.v.seed = c.seed() * 4 + 2;
+  }
+  return std::move(grid.cases);
+}
+
+Layouts layouts_of(const Case& c) {
+  Layouts result;
+  const bool packed = c.lengths == Lengths::packed;
+  if (packed) {
+    result.total_q = std::accumulate(c.lengths_q.begin(), c.lengths_q.end(), int64_t{0});
+    result.total_kv = std::accumulate(c.lengths_kv.begin(), c.lengths_kv.end(), int64_t{0});
+  }
+  const auto lay = [&](int64_t rows, int64_t heads, bool key, Tensor& t, int64_t& first, int64_t& elements) {
+    const int64_t batch = packed ? 1 : c.batch, dim = c.head_dim;
+    first = 0;
+    t = {nullptr, rows * heads * dim, heads * dim, dim};
+    switch (c.layout) {
+      case Layout::bshd: break;
+      case Layout::bhsd: t = {nullptr, heads * rows * dim, dim, rows * dim}; break;
+      case Layout::slices:
+        first = heads * dim;
+        t = {nullptr, rows * 3 * heads * dim, 3 * heads * dim, dim};
+        break;
+      case Layout::gaps:
+        first = 8;
+        t.stride_head = dim + 8;
+        t.stride_seq = heads * t.stride_head + 16;
+        t.stride_batch = rows * t.stride_seq + 24;
+        break;
+      case Layout::unaligned:
+        first = 1;
+        t.stride_head = dim + 1;
+        t.stride_seq = heads * t.stride_head + 2;
+        t.stride_batch = rows * t.stride_seq + 3;
+        break;
+      case Layout::broadcast_heads:
+        if (key) t = {nullptr, rows * dim, dim, 0};
+        break;
+      case Layout::broadcast_batch:
+        if (key) t.stride_batch = 0;
+        break;
+      case Layout::broadcast_seq:
+        if (key) t = {nullptr, heads * dim, 0, dim};
+        break;
+      case Layout::huge_batch: t.stride_batch = kPast31Bits; break;
+      case Layout::huge_head: t = {nullptr, rows * dim, dim, kPast31Bits}; break;
+      case Layout::huge_seq:
+        t.stride_seq = (kPast31Bits / (rows - 1) / 8 + 1) * 8;
+        t.stride_batch = heads * dim;
+        break;
+    }
+    if (packed) t.stride_batch = 0;
+    elements = first;
+    if (batch > 0 && rows > 0)
+      elements += (batch - 1) * t.stride_batch + (rows - 1) * t.stride_seq + (heads - 1) * t.stride_head + dim;
+  };
+  const int64_t rows_q = packed ? result.total_q : c.seqlen_q, rows_kv = packed ? result.total_kv : c.seqlen_kv;
+  lay(rows_q, c.heads_q, false, result.q, result.first_q, result.elements_q);
+  result.o = result.q;
+  lay(rows_kv, c.heads_kv, true, result.k, result.first_kv, result.elements_kv);
+  result.v = result.k;
+  return result;
+}
+
+Forward forward_of(const Case& c, const Layouts& layouts) {
+  // Addresses of nothing, far apart and aligned: for a plan without a GPU.
+  const auto somewhere = [](uintptr_t i) { return reinterpret_cast<void*>(i << 40); };
+  const auto at = [](void* base, int64_t first) { return static_cast<uint16_t*>(base) + first; };
+  Forward f;
+  f.dtype = c.dtype;
+  f.batch = c.batch;
+  f.seqlen_q = c.seqlen_q;
+  f.seqlen_kv = c.seqlen_kv;
+  f.heads_q = c.heads_q;
+  f.heads_kv = c.heads_kv;
+  f.head_dim = c.head_dim;
+  f.q = layouts.q;
+  f.k = layouts.k;
+  f.v = layouts.v;
+  f.o = layouts.o;
+  f.q.data = at(somewhere(1), layouts.first_q);
+  f.k.data = at(somewhere(2), layouts.first_kv);
+  f.v.data = at(somewhere(3), layouts.first_kv);
+  f.o.data = at(somewhere(4), layouts.first_q);
+  if (c.lse) f.lse = static_cast<float*>(somewhere(5));
+  f.causal = c.causal;
+  f.softmax_scale = c.scale;
+  f.total_q = layouts.total_q;
+  f.total_kv = layouts.total_kv;
+  auto* lengths_q = static_cast<const int32_t*>(somewhere(6));
+  auto* lengths_kv = static_cast<const int32_t*>(somewhere(7));
+  if (c.lengths == Lengths::packed) {
+    f.cu_seqlens_q = lengths_q;
+    f.cu_seqlens_kv = lengths_kv;
+  } else if (c.lengths == Lengths::padded) {
+    f.seqused_q = lengths_q;
+    f.seqused_kv = lengths_kv;
+  }
+  return f;
+}
+
+}  // namespace namesake::attention::test

@@ -1,0 +1,116 @@
+#include "runner.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "xxhash.h"
+
+namespace namesake::attention::test {
+namespace {
+
+// What rounding alone explains. P and O are each rounded once to the element type (unit roundoff u; together about 0.6 u in
+// the norm), and a score of magnitude s carries an error of some 2^-23 s, which is the relative error of its weight.
+double bound_from_eps(DType dtype, double largest_score) {
+  const double u = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
+  return u + 8 * 0x1p-23 * largest_score;
+}
+
+double lse_bound(double largest_score) { return 1e-4 + 8 * 0x1p-23 * largest_score; }
+
+constexpr double kPeerFactor = 1.5;
+
+void complain(Outcome& outcome, const std::string& text) {
+  if (!outcome.complaint.empty()) outcome.complaint += "; ";
+  outcome.complaint += text;
+}
+
+void judge(const std::vector<Difference>& differences, const Case& c, std::optional<double> peer_error, Outcome& outcome) {
+  int64_t wrong = 0;
+  double excess = 0, lse_excess = 0;
+  for (const Difference& d : differences) {
+    wrong += d.wrong;
+    const double error = d.reference2 > 0 ? std::sqrt(d.error2 / d.reference2) : d.error2 > 0 ? INFINITY : 0;
+    const double bound = peer_error ? kPeerFactor * *peer_error : bound_from_eps(c.dtype, d.largest_score);
+    outcome.error = std::max(outcome.error, error);
+    outcome.bound = std::max(outcome.bound, bound);
+    outcome.lse_error = std::max(outcome.lse_error, d.lse_error);
+    excess = std::max(excess, error - bound);
+    lse_excess = std::max(lse_excess, d.lse_error - lse_bound(d.largest_score));
+  }
+  if (wrong > 0) complain(outcome, std::to_string(wrong).append(" values are not finite where they should be, or the reverse"));
+  if (excess > 0) complain(outcome, "o's error is past its bound");
+  if (lse_excess > 0) complain(outcome, "lse's error is past its bound");
+}
+
+// Device memory for what the kernels of the suite report.
+struct Counters {
+  unsigned long long inputs_before, inputs_after, touched;
+};
+
+}  // namespace
+
+std::string digest(const std::string& text) {
+  const XXH64_hash_t hash = XXH3_64bits(text.data(), text.size());
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(hash));
+  return hex;
+}
+
+std::optional<std::string> plan_digest(const Case& c, Kernel kernel, const DeviceInfo& device) {
+  Forward call = forward_of(c, layouts_of(c));
+  call.kernel = kernel;
+  Plan plan;
+  if (!prepare_for(call, device, plan).ok()) return {};
+  return digest(plan.describe());
+}
+
+std::vector<Outcome> run_case(Arena& arena, const Case& c, std::optional<double> peer_error) {
+  const cudaStream_t stream = nullptr;
+  arena.reset();
+  Stage stage(arena, c, stream);
+  const size_t rows = c.batch * c.heads_q * c.seqlen_q, pairs = c.batch * c.heads_q;
+  const Oracle reference{arena.take<double>(rows * c.head_dim), arena.take<double>(rows), arena.take<double>(rows)};
+  oracle(stage.problem, reference, stream);
+  auto* differences = arena.take<Difference>(pairs);
+  auto* counters = arena.take<Counters>(1);
+
+  DeviceInfo device;
+  check(current_device(device), "reading the device");
+  std::vector<Outcome> outcomes;
+  for (Kernel kernel : kKernels) {
+    Outcome outcome{c.name(), name(kernel)};
+    Forward call = stage.call;
+    call.kernel = kernel;
+    Plan plan;
+    if (const Status s = prepare(call, plan); !s.ok()) {
+      if (s.code != Code::unsupported) throw std::runtime_error(outcome.name + ": " + s.message);
+      if (plan_digest(c, kernel, device))
+        throw std::runtime_error(outcome.name + ": refused with real addresses but planned without: " + s.message);
+      continue;
+    }
+    outcome.plan = digest(plan.describe());
+    if (outcome.plan != plan_digest(c, kernel, device)) complain(outcome, "its plan depends on addresses");
+
+    stage.poison_outputs(stream);
+    const Arena::Block workspace = stage.poisoned_workspace(plan.workspace_bytes(), stream);
+    check(cudaMemsetAsync(counters, 0, sizeof(Counters), stream), "clearing");
+    stage.add_checksum_of_inputs(&counters->inputs_before, stream);
+    check(plan.run(workspace.data, plan.workspace_bytes(), stream), outcome.name.c_str());
+    stage.add_checksum_of_inputs(&counters->inputs_after, stream);
+    compare(stage.problem, reference, c.nan_allowed_from, differences, stream);
+    stage.count_touched_outside(workspace, &counters->touched, stream);
+
+    std::vector<Difference> host(pairs);
+    Counters seen;
+    check(cudaMemcpy(host.data(), differences, pairs * sizeof(Difference), cudaMemcpyDeviceToHost), outcome.name.c_str());
+    check(cudaMemcpy(&seen, counters, sizeof seen, cudaMemcpyDeviceToHost), outcome.name.c_str());
+    judge(host, c, peer_error, outcome);
+    if (seen.inputs_before != seen.inputs_after) complain(outcome, "inputs were written to");
+    if (seen.touched > 0)
+      complain(outcome, std::to_string(seen.touched).append(" bytes were written that are none of the call's"));
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+}  // namespace namesake::attention::test
