@@ -41,7 +41,7 @@ struct Case {
 
   std::string name() const;
   uint32_t seed() const;
-  bool dense_and_plain() const;  // what any other library takes: dense layouts, one length, plain inputs
+  bool for_peers() const;  // one of those that are compared with cuDNN, dense and with one length
 };
 
 std::vector<Case> all_cases();

@@ -16,6 +16,7 @@ constexpr const char* kUsage = R"(usage: attention-test [options]
   runs each case and behaviour on the current GPU and exits with 1 if one fails
   --shard I/N         only every Nth case, from the Ith on (0 <= I < N)
   --only TEXT         only what has TEXT in its name
+  --kernel NAME       hopper or portable alone; not with --log
   --log FILE          append outcomes to FILE, and leave out what passed there with the same code
   --peers FILE        cuDNN's errors, by tests/gpu/peers.py: 1.5 times them are the bound
   --write FILE        after a complete run: write what was verified (results/verified.json)
@@ -29,6 +30,7 @@ without a GPU:
 struct Options {
   std::string only, log, peers, write, compare, plan;
   int shard = 0, shards = 1;
+  std::vector<Kernel> kernels = {std::begin(kKernels), std::end(kKernels)};
   bool list = false, list_peers = false, code = false;
 };
 
@@ -45,6 +47,10 @@ Options parse(int argc, char** argv) {
         throw std::runtime_error("--shard takes I/N with 0 <= I < N");
     } else if (option == "--only") {
       o.only = value();
+    } else if (option == "--kernel") {
+      const std::string wanted = value();
+      std::erase_if(o.kernels, [&](Kernel k) { return name(k) != wanted; });
+      if (o.kernels.empty()) throw std::runtime_error("--kernel takes hopper or portable");
     } else if (option == "--log") {
       o.log = value();
     } else if (option == "--peers") {
@@ -65,6 +71,8 @@ Options parse(int argc, char** argv) {
       throw std::runtime_error(option + " is no option\n" + kUsage);
     }
   }
+  if (o.kernels.size() < std::size(kKernels) && !o.log.empty())
+    throw std::runtime_error("a log is of both kernels: leave --kernel or --log out");
   return o;
 }
 
@@ -130,7 +138,7 @@ class Suite {
         continue;
       }
       const auto peer = peers_.find(name);
-      conclude(name, run_case(*arena_, c, peer == peers_.end() ? std::nullopt : std::optional(peer->second)));
+      conclude(name, run_case(*arena_, c, options_.kernels, peer == peers_.end() ? std::nullopt : std::optional(peer->second)));
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     std::printf("%d passed, %d failed, %d had passed before, %.1f s\n", passed_, failed_, before_, seconds.count());
@@ -205,7 +213,7 @@ int answer(const Options& o) {
   if (o.list || o.list_peers) {
     for (const Case& c : all_cases()) {
       if (o.list) std::printf("%s\n", c.name().c_str());
-      if (o.list_peers && c.dense_and_plain()) std::printf("%s\n", peer_line(c).c_str());
+      if (o.list_peers && c.for_peers()) std::printf("%s\n", peer_line(c).c_str());
     }
     return 0;
   }

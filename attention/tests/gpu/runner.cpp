@@ -64,7 +64,8 @@ std::optional<std::string> plan_digest(const Case& c, Kernel kernel, const Devic
   return digest(plan.describe());
 }
 
-std::vector<Outcome> run_case(Arena& arena, const Case& c, std::optional<double> peer_error) {
+std::vector<Outcome> run_case(Arena& arena, const Case& c, const std::vector<Kernel>& kernels,
+                              std::optional<double> peer_error) {
   const cudaStream_t stream = nullptr;
   arena.reset();
   Stage stage(arena, c, stream);
@@ -77,7 +78,7 @@ std::vector<Outcome> run_case(Arena& arena, const Case& c, std::optional<double>
   DeviceInfo device;
   check(current_device(device), "reading the device");
   std::vector<Outcome> outcomes;
-  for (Kernel kernel : kKernels) {
+  for (Kernel kernel : kernels) {
     Outcome outcome{c.name(), name(kernel)};
     Forward call = stage.call;
     call.kernel = kernel;

@@ -18,7 +18,8 @@ struct Outcome {
 
 constexpr Kernel kKernels[] = {Kernel::hopper, Kernel::portable};
 
-std::vector<Outcome> run_case(Arena& arena, const Case& c, std::optional<double> peer_error);
+std::vector<Outcome> run_case(Arena& arena, const Case& c, const std::vector<Kernel>& kernels,
+                              std::optional<double> peer_error);
 
 // Digest of the launch plan of a case on a device, or nothing where the kernel does not take it.
 std::optional<std::string> plan_digest(const Case& c, Kernel kernel, const DeviceInfo& device);

@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cases.h"
+#include "plan.h"
+#include "runner.h"
+
+namespace namesake::attention {
+namespace {
+
+constexpr DeviceInfo kTuring{0, 7, 5, 40, 65536, 4 << 20};
+constexpr DeviceInfo kAmpere{0, 8, 0, 108, 166912, 40 << 20};
+constexpr DeviceInfo kAda{0, 8, 9, 128, 101376, 72 << 20};
+constexpr DeviceInfo kHopper{0, 9, 0, 132, 232448, 60 << 20};
+constexpr DeviceInfo kConsumerBlackwell{0, 12, 0, 170, 101376, 96 << 20};
+
+Forward call_of(const test::Case& c) { return forward_of(c, layouts_of(c)); }
+
+test::Case plain() {
+  test::Case c;
+  c.seqlen_q = c.seqlen_kv = 100;
+  c.head_dim = 128;
+  return c;
+}
+
+Status choose(const test::Case& c, const DeviceInfo& device, Plan& plan, Kernel kernel = Kernel::automatic) {
+  Forward call = call_of(c);
+  call.kernel = kernel;
+  return prepare_for(call, device, plan);
+}
+
+TEST(Choice, HopperTakesTheHopperKernelWhereTmaCanLoad) {
+  Plan plan;
+  ASSERT_TRUE(choose(plain(), kHopper, plan).ok());
+  EXPECT_EQ(plan.kernel(), Kernel::hopper);
+  EXPECT_EQ(plan.why(), "the Hopper kernel is the fastest and takes this call");
+}
+
+TEST(Choice, WhatTmaCannotLoadTakesThePortableKernelAndTheReasonNamesTheTensor) {
+  test::Case c = plain();
+  c.layout = test::Layout::unaligned;
+  Plan plan;
+  ASSERT_TRUE(choose(c, kHopper, plan).ok());
+  EXPECT_EQ(plan.kernel(), Kernel::portable);
+  EXPECT_EQ(plan.why().rfind("q ", 0), 0u) << plan.why();
+}
+
+TEST(Choice, EveryCaseHasAKernelOnEveryGpuSinceAmpere) {
+  for (const test::Case& c : test::all_cases()) {
+    for (const DeviceInfo& device : {kAmpere, kAda, kHopper, kConsumerBlackwell}) {
+      Plan plan;
+      const Status s = choose(c, device, plan);
+      ASSERT_TRUE(s.ok()) << c.name() << ": " << s.message;
+      if (device.major != 9) {
+        EXPECT_EQ(plan.kernel(), Kernel::portable);
+      }
+    }
+  }
+}
+
+TEST(Choice, OlderGpusAreAnErrorThatSaysWhatIsNeeded) {
+  Plan plan;
+  const Status s = choose(plain(), kTuring, plan);
+  EXPECT_EQ(s.code, Code::unsupported);
+  EXPECT_EQ(s.message, "the portable kernel needs compute capability 8.0, and device 0 has 7.5");
+}
+
+TEST(Choice, TheHopperKernelAskedForElsewhereIsAnError) {
+  Plan plan;
+  const Status s = choose(plain(), kAmpere, plan, Kernel::hopper);
+  EXPECT_EQ(s.code, Code::unsupported);
+  EXPECT_NE(s.message.find("9.0"), std::string::npos) << s.message;
+}
+
+TEST(Choice, APlanDescribesItselfInOneLineWithoutAddresses) {
+  test::Case c = plain();
+  Forward call = call_of(c);
+  for (Kernel kernel : test::kKernels) {
+    call.kernel = kernel;
+    Plan one, other;
+    ASSERT_TRUE(prepare_for(call, kHopper, one).ok());
+    Forward moved = call;
+    for (Tensor* t : {&moved.q, &moved.k, &moved.v, &moved.o}) t->data = static_cast<char*>(t->data) + 65536;
+    ASSERT_TRUE(prepare_for(moved, kHopper, other).ok());
+    EXPECT_EQ(one.describe(), other.describe());
+    EXPECT_EQ(one.describe().find('\n'), std::string::npos);
+  }
+}
+
+TEST(Cases, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const test::Case& c : test::all_cases()) EXPECT_TRUE(names.insert(c.name()).second) << c.name();
+  EXPECT_GT(names.size(), 2000u);
+}
+
+}  // namespace
+}  // namespace namesake::attention
