@@ -16,16 +16,16 @@
 
 #include <cstdint>
 
+struct alignas(64) TensorMap {  // as the driver encodes it
+  uint64_t opaque[16];
+};
+
 namespace {
 constexpr int kTile = 128;  // of C, per block, both ways
 constexpr int kDepth = 64;  // of k, per step
 constexpr int kStages = 4;
 constexpr int kThreads = 256;
 constexpr int kTileBytes = kTile * kDepth * 2;  // of A, and of B
-
-struct alignas(64) TensorMap {  // as the driver encodes it
-  uint64_t opaque[16];
-};
 
 __device__ uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));

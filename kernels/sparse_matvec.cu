@@ -1,7 +1,7 @@
 // y = A * x for a sparse matrix of compressed rows: one thread a row.
 //
-// What it shows: a short loop of irregular loads. It reacts, but what it waits for is memory: a
-// difference in code that one would expect to make none in time.
+// What it shows: a short loop of irregular loads, whose unrolled form the treatment arranges in
+// another way.
 //
 // Row r holds entries start[r] up to start[r + 1], each with a column and a value.
 
