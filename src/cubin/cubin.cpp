@@ -86,15 +86,12 @@ void append_text(std::string& out, std::string_view text) {
   out += text;
 }
 
+// ".nv.shared.kernel" → ".nv.shared.@", "kernel" → "@".
 std::string with_symbol_blanked(std::string_view text, std::string_view symbol) {
-  if (symbol.empty()) return std::string(text);
-  std::string result;
-  for (size_t at = text.find(symbol); at != text.npos; at = text.find(symbol)) {
-    result.append(text.substr(0, at)).push_back('@');
-    text.remove_prefix(at + symbol.size());
-  }
-  result += text;
-  return result;
+  bool named = !symbol.empty() && text.ends_with(symbol);
+  std::string_view before = text.substr(0, text.size() - (named ? symbol.size() : 0));
+  if (!named || !(before.empty() || before.ends_with('.'))) return std::string(text);
+  return std::string(before) + "@";
 }
 
 std::string hex(uint64_t value) {
@@ -113,9 +110,11 @@ struct BySymbol {
   std::unordered_map<uint32_t, uint32_t> registers, frame, stack;
 };
 
+// A valid cubin names each of its pieces from few places. `spend` counts what is read over all of
+// them, so that a file made of references to one large piece is given up instead of read for hours.
 class Reader {
  public:
-  explicit Reader(const Elf& elf) : elf_(elf) {
+  Reader(const Elf& elf, size_t file_bytes) : elf_(elf), budget_(kReadings * (file_bytes + 4096)) {
     for (uint32_t i = 0; i < elf.sections.size(); ++i) {
       const Section& section = elf.sections[i];
       if (!section.name.empty()) by_name_.try_emplace(section.name, i);
@@ -124,6 +123,8 @@ class Reader {
         relocations_of_.try_emplace(section.info, i);
     }
   }
+
+  bool exhausted() const { return budget_ == 0; }
 
   Module read() {
     Module module;
@@ -138,12 +139,26 @@ class Reader {
     for (uint32_t i = 0; i < elf_.sections.size(); ++i) {
       const Section& section = elf_.sections[i];
       if (section.name.starts_with(kText) && section.type != kNoBits) read_section(module, i);
+      if (exhausted()) break;
     }
     read_data(module);
     return module;
   }
 
  private:
+  static constexpr uint64_t kReadings = 64;
+
+  bool spend(uint64_t bytes) {
+    budget_ -= std::min(budget_, bytes);
+    return budget_ > 0;
+  }
+
+  Hash hash_of(const Section& section) {
+    auto [at, is_new] = hashes_.try_emplace(&section);
+    if (is_new) at->second = hash_bytes(section.data);
+    return at->second;
+  }
+
   const Section* section_named(std::string_view name) const {
     auto at = by_name_.find(name);
     return at == by_name_.end() ? nullptr : &elf_.sections[at->second];
@@ -247,7 +262,7 @@ class Reader {
     std::string launch;
     if (const Section* info = section_of(".nv.info.", function.symbol)) {
       function.info = info->data;
-      read_function_info(function, launch);
+      if (spend(info->data.size())) read_function_info(function, launch);
     }
     read_relocations(function, section_index, start);
     function.identity = identity_of(function, launch);
@@ -291,6 +306,7 @@ class Reader {
     if (at == relocations_of_.end()) return;
     const Section& table = elf_.sections[at->second];
     bool addends = table.type == kRelocationsWithAddend;
+    if (!spend(table.data.size())) return;
     Cursor cursor(table.data);
     for (size_t i = 0, count = table.data.size() / (addends ? 24 : 16); i < count; ++i) {
       uint64_t offset = cursor.read<uint64_t>(), info = cursor.read<uint64_t>();
@@ -301,6 +317,7 @@ class Reader {
       relocation.type = static_cast<uint32_t>(info);
       relocation.addend = addend;
       relocation.target = target_of(static_cast<uint32_t>(info >> 32), function.symbol);
+      if (!spend(relocation.target.size())) return;
       function.relocations.push_back(std::move(relocation));
     }
     std::sort(function.relocations.begin(), function.relocations.end(),
@@ -322,18 +339,17 @@ class Reader {
   }
 
   // Another function is what it does: its code stands for its name.
-  void append_target(std::string& out, const Relocation& relocation) const {
+  void append_target(std::string& out, const Relocation& relocation) {
     std::string_view section_name(relocation.target);
     section_name = section_name.substr(0, section_name.find('+'));
     const Section* callee = section_name.starts_with(kText) ? section_named(section_name) : nullptr;
-    append_text(out, callee ? std::string_view(hash_bytes(callee->data).hex())
+    append_text(out, callee ? std::string_view(hash_of(*callee).hex())
                             : std::string_view(relocation.target));
   }
 
-  Hash identity_of(const Function& function, const std::string& launch) const {
+  Hash identity_of(const Function& function, const std::string& launch) {
     std::string sum;
-    auto add = [&sum](Bytes bytes) { sum += hash_bytes(bytes).hex(); };
-    add(function.code);
+    sum += hash_bytes(function.code).hex();
     append(sum, function.entry);
     append(sum, static_cast<int64_t>(function.registers));
     append(sum, function.frame_bytes);
@@ -346,7 +362,7 @@ class Reader {
           section_of(".nv.constant" + std::to_string(bank) + ".", function.symbol);
       if (!section) continue;
       append(sum, bank);
-      add(section->data);
+      sum += hash_of(*section).hex();
     }
     for (const Relocation& relocation : function.relocations) {
       append(sum, relocation.offset);
@@ -379,14 +395,22 @@ class Reader {
   std::unordered_map<std::string_view, uint32_t> by_name_;
   std::unordered_map<uint32_t, uint32_t> relocations_of_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> functions_in_;
+  std::unordered_map<const Section*, Hash> hashes_;
   BySymbol of_;
+  uint64_t budget_;
 };
 
 }  // namespace
 
 Result<Module> parse(Bytes file, std::string_view origin) {
   TRY_ASSIGN(Elf elf, parse_elf(file, origin));
-  return Reader(elf).read();
+  Reader reader(elf, file.size());
+  Module module = reader.read();
+  if (reader.exhausted()) {
+    return error(std::string(origin) +
+                 ": not a usable cubin: its tables refer to the same bytes over and over");
+  }
+  return module;
 }
 
 }  // namespace namesake::cubin

@@ -9,6 +9,7 @@ namespace {
 constexpr uint16_t kCudaMachine = 190;
 constexpr size_t kSectionHeaderBytes = 64;
 constexpr size_t kSymbolBytes = 24;
+constexpr uint64_t kSharing = 8;
 
 tl::unexpected<Error> broken(std::string_view origin, const std::string& what) {
   return error(std::string(origin) + ": not a usable cubin: " + what +
@@ -59,6 +60,7 @@ Result<Elf> parse_elf(Bytes file, std::string_view origin) {
   if (!table) return broken(origin, "its section headers lie outside the file");
 
   std::vector<uint32_t> names;
+  uint64_t section_bytes = 0, name_bytes = 0;
   Cursor rows(*table);
   for (uint16_t i = 0; i < count; ++i) {
     Section section;
@@ -75,12 +77,15 @@ Result<Elf> parse_elf(Bytes file, std::string_view origin) {
       auto data = slice(file, offset, section.size);
       if (!data) return broken(origin, "section " + std::to_string(i) + " lies outside the file");
       section.data = *data;
+      section_bytes += data->size();
     }
     elf.sections.push_back(section);
   }
+  if (section_bytes > kSharing * file.size()) return broken(origin, "its sections overlap");
   if (names_index >= count) return broken(origin, "its section names are missing");
   for (uint16_t i = 0; i < count; ++i) {
     elf.sections[i].name = name_at(elf.sections[names_index].data, names[i]);
+    name_bytes += elf.sections[i].name.size();
   }
 
   for (const Section& section : elf.sections) {
@@ -99,9 +104,11 @@ Result<Elf> parse_elf(Bytes file, std::string_view origin) {
       symbol.value = symbols.read<uint64_t>();
       symbol.size = symbols.read<uint64_t>();
       elf.symbols.push_back(symbol);
+      name_bytes += symbol.name.size();
     }
     break;
   }
+  if (name_bytes > kSharing * file.size()) return broken(origin, "its names overlap");
   return elf;
 }
 
