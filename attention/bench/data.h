@@ -1,0 +1,31 @@
+// Made-up inputs on the GPU, and how far an output lies from the exact one.
+#pragma once
+
+#include <cstdint>
+
+struct CUstream_st;
+
+namespace namesake::bench {
+
+enum class Format16 { fp16, bf16 };
+
+// Normal values, the same for the same seed. 0, or a CUDA error code.
+int fill_normal(void* data, int64_t elements, Format16 format, uint64_t seed, CUstream_st* stream);
+
+// One tensor layout for all: [batch][length][heads][head_dim], dense.
+struct RowCheck {
+  const void *q, *k, *v, *o;
+  Format16 format;
+  int64_t batch, length, heads_q, heads_kv, head_dim;
+  bool causal;
+  float scale;
+  int64_t rows;  // so many rows of every head are recomputed in double precision
+};
+
+// sums: for each (batch, head) and each of its rows ‖o − exact‖² and ‖exact‖², two doubles of
+// device memory.
+int check_rows(const RowCheck& check, double* sums, CUstream_st* stream);
+// Which row the i-th checked one is: spread over the whole length, first and last included.
+int64_t checked_row(int64_t i, int64_t rows, int64_t length);
+
+}  // namespace namesake::bench

@@ -1,0 +1,216 @@
+// attention-bench: the attention library against cuDNN on the field's table.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cells.h"
+#include "cudnn.h"
+#include "gpu/clocks.h"
+#include "gpu/driver.h"
+#include "measure.h"
+#include "results.h"
+#include "util/file.h"
+#include "util/hash.h"
+
+namespace namesake::bench {
+namespace {
+
+struct Options {
+  std::vector<std::string> cells = {"*"};
+  attention::Kernel kernel = attention::Kernel::automatic;
+  bool sustained = false, table = true, quick = false, list = false, check = false;
+  double minutes = 0;  // 0: as long as it takes
+  int device = 0;
+  std::string output, markdown, show;
+  Effort effort;
+};
+
+constexpr int64_t kQuickLength = 4096;
+
+std::vector<Cell> chosen(const std::vector<Cell>& all, const Options& options) {
+  std::vector<Cell> cells;
+  for (const Cell& cell : all) {
+    if (options.quick && (cell.length > kQuickLength || cell.dtype != attention::DType::bf16))
+      continue;
+    for (const std::string& glob : options.cells)
+      if (!matching({cell}, glob).empty()) {
+        cells.push_back(cell);
+        break;
+      }
+  }
+  return cells;
+}
+
+class Budget {
+ public:
+  explicit Budget(double minutes) : minutes_(minutes) {}
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  bool spent() const { return minutes_ > 0 && seconds() > minutes_ * 60; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+  double minutes_;
+};
+
+void tell(const Budget& budget, size_t done, size_t all, const std::string& text) {
+  fmt::print(stderr, "[{:5.1f} s] {}/{} {}\n", budget.seconds(), done, all, text);
+}
+
+std::string in_short(const Measured& measured) {
+  std::string text = measured.cell.name();
+  if (measured.ours)
+    text += fmt::format(": {:.0f} TFLOP/s", measured.ours->teraflops.median);
+  else
+    text += ": " + measured.why_not_ours;
+  if (measured.peer) text += fmt::format(", cuDNN {:.0f}", measured.peer->teraflops.median);
+  if (measured.time && measured.time->interval)
+    text += fmt::format(", {:.3f} × ({:.3f}–{:.3f})", 1 / measured.time->ratio,
+                        1 / measured.time->interval->high, 1 / measured.time->interval->low);
+  return text;
+}
+
+Status run(const Options& options) {
+  TRY_ASSIGN(const auto driver, gpu::load_driver());
+  TRY_ASSIGN(const gpu::Device device, gpu::open_device(*driver, options.device));
+  TRY_ASSIGN(const gpu::Context context, gpu::Context::retain(*driver, device));
+  TRY_ASSIGN(const gpu::Stream stream, gpu::create_stream(context));
+  Machine machine{.context = &context, .stream = &stream, .kernel = options.kernel};
+  Origin origin{.device = device};
+  if (auto card = gpu::Card::open(device)) {
+    machine.card = *card;
+    origin.card = machine.card->state();
+  } else {
+    fmt::print(stderr, "note: {}\n", card.error().message);
+  }
+  const auto cudnn = Cudnn::open();
+  if (cudnn) {
+    machine.cudnn = &*cudnn;
+    origin.cudnn = cudnn->version();
+  } else {
+    fmt::print(stderr, "note: {}; the table has no peer\n", cudnn.error().message);
+    origin.cudnn = "none";
+  }
+  TRY_ASSIGN(const std::string binary, read_file(own_executable()));
+  origin.binary = hash_bytes(binary).hex();
+  origin.assembler = NAMESAKE_ASSEMBLER;
+  TRY_ASSIGN(Results results, Results::open(options.output, describe(origin, options.effort)));
+
+  struct Work {
+    std::string section;
+    Cell cell;
+  };
+  std::vector<Work> work;
+  if (options.table)
+    for (const Cell& cell : chosen(field_table(), options)) work.push_back({"cells", cell});
+  if (options.sustained)
+    for (const Cell& cell : chosen(sustained_cells(), options)) work.push_back({"sustained", cell});
+  if (work.empty()) return error("no cell has such a name: --list shows them");
+
+  const Budget budget(options.minutes);
+  size_t done = 0;
+  for (const Work& item : work) {
+    ++done;
+    if (results.has(item.section, item.cell.name())) continue;
+    if (budget.spent()) {
+      fmt::print(stderr,
+                 "note: the time is up before {} of {}; the same command goes on from there\n",
+                 done, work.size());
+      break;
+    }
+    if (item.section == "cells") {
+      TRY_ASSIGN(const Measured measured, measure(machine, item.cell, options.effort));
+      TRY(results.add(item.section, to_json(measured)));
+      tell(budget, done, work.size(), in_short(measured));
+    } else {
+      TRY_ASSIGN(const auto sides, sustain(machine, item.cell, options.effort));
+      TRY(results.add(item.section, to_json(item.cell, sides)));
+      std::string text = item.cell.name() + " sustained:";
+      for (const Sustained& side : sides)
+        text += fmt::format(" {} {:.0f} TFLOP/s at {:.0f} MHz, {:.0f} W;", side.name,
+                            side.teraflops, side.clock_mhz, side.watts);
+      tell(budget, done, work.size(), text);
+    }
+  }
+  TRY(results.finish());
+  const std::string table = markdown(results.document());
+  std::fputs(table.c_str(), stdout);
+  if (!options.markdown.empty()) TRY(write_file(options.markdown, table));
+  if (options.check) {
+    const auto& judgement = results.document()["judgement"];
+    if (judgement["void"] || !judgement["behind_cudnn"].empty())
+      return error("");  // the table has said why
+  }
+  return {};
+}
+
+Status show(const Options& options) {
+  TRY_ASSIGN(auto document, read_results(options.show));
+  if (!document.contains("judgement")) judge(document);
+  const std::string table = markdown(document);
+  std::fputs(table.c_str(), stdout);
+  if (!options.markdown.empty()) TRY(write_file(options.markdown, table));
+  return {};
+}
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Times namesake-attention against cuDNN on the field's table, in interleaved pairs.");
+  app.add_option("--cells", options.cells, "only cells whose name matches one of these globs")
+      ->type_name("GLOB");
+  const std::map<std::string, attention::Kernel> kernels = {
+      {"automatic", attention::Kernel::automatic},
+      {"portable", attention::Kernel::portable},
+      {"hopper", attention::Kernel::hopper}};
+  app.add_option("--kernel", options.kernel, "which of the library's kernels")
+      ->transform(CLI::CheckedTransformer(kernels))
+      ->type_name("{automatic,portable,hopper}");
+  app.add_flag("--quick", options.quick, "bf16 up to length 4096 alone");
+  app.add_flag("--sustained", options.sustained,
+               "also twelve cells for some seconds each at the power limit");
+  app.add_flag("!--no-table", options.table, "leave the table out (with --sustained)");
+  app.add_option("--seconds", options.effort.sustained_seconds, "of each side of --sustained")
+      ->check(CLI::Range(0.1, 60.0));
+  app.add_option("--milliseconds", options.effort.cell_milliseconds,
+                 "of paired calls in each cell of the table")
+      ->check(CLI::Range(10.0, 60000.0));
+  app.add_option("--minutes", options.minutes,
+                 "start no cell after so many; a later run goes on from there");
+  app.add_option("--device", options.device, "the GPU's number");
+  app.add_option("-o,--output", options.output,
+                 "results as JSON, written after each cell; resumed if it is there");
+  app.add_option("--markdown", options.markdown, "the table, as printed, into a file too");
+  app.add_option("--show", options.show, "print the table of a results file; needs no GPU")
+      ->type_name("FILE");
+  app.add_flag("--check", options.check,
+               "exit with 1 if the run is void or a cell lies behind cuDNN");
+  app.add_flag("--list", options.list, "print the cells' names");
+  app.set_version_flag("--version", "attention-bench " NAMESAKE_VERSION);
+  app.footer("Example: attention-bench --cells 'bf16-d128-*' --sustained -o results.json");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& failure) {
+    return app.exit(failure) == 0 ? 0 : 2;
+  }
+  if (options.list) {
+    for (const Cell& cell : chosen(field_table(), options)) fmt::print("{}\n", cell.name());
+    return 0;
+  }
+  const Status status = options.show.empty() ? run(options) : show(options);
+  if (status) return 0;
+  if (status.error().message.empty()) return 1;
+  fmt::print(stderr, "attention-bench: {}\n", status.error().message);
+  return 2;
+}
+
+}  // namespace
+}  // namespace namesake::bench
+
+int main(int argc, char** argv) {
+  return namesake::bench::main(argc, argv);
+}

@@ -1,0 +1,76 @@
+// One cell measured: every plan of the peer alone, the best one against ours in pairs; or each at
+// the power limit.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cells.h"
+#include "cudnn.h"
+#include "gpu/clocks.h"
+#include "gpu/pairing.h"
+#include "gpu/statistics.h"
+
+namespace namesake::bench {
+
+struct Machine {
+  const gpu::Context* context = nullptr;
+  const gpu::Stream* stream = nullptr;
+  std::shared_ptr<const gpu::Card> card;                    // null where NVML is not
+  const Cudnn* cudnn = nullptr;                             // null where cuDNN is not
+  attention::Kernel kernel = attention::Kernel::automatic;  // which of ours
+};
+
+struct Effort {
+  double cell_milliseconds = 600;  // of paired launches
+  size_t fewest_rounds = 6;        // as many as an interval at 95% needs
+  size_t most_rounds = 30;
+  double sustained_seconds = 3;
+};
+
+// What one side reached.
+struct Speed {
+  std::string name, kernel;
+  gpu::Estimate teraflops;
+  double milliseconds = 0;  // of one call, median
+  double clock_mhz = 0;
+  double flop_per_clock = 0;  // and multiprocessor
+  double of_peak =
+      0;  // the same as a share of the tensor cores' peak: the roofline at the clock in force
+  std::optional<double> error;
+};
+
+struct PlanTime {
+  std::string name;
+  double teraflops = 0;
+};
+
+struct Measured {
+  Cell cell;
+  std::optional<Speed> ours, peer;
+  std::string why_not_ours, why_no_peer;        // empty, or a sentence
+  std::vector<PlanTime> plans;                  // the peer's, raced against each other
+  std::optional<gpu::Comparison> time, cycles;  // ours / peer's
+  int64_t calls = 0;                            // in one timing
+  size_t rounds = 0, dropped = 0;
+  std::optional<gpu::CardSummary> card;
+};
+Result<Measured> measure(const Machine& machine, const Cell& cell, const Effort& effort);
+
+// Back-to-back calls for some seconds, one side after the other.
+struct Sustained {
+  std::string name, kernel;
+  double seconds = 0, teraflops = 0, clock_mhz = 0, flop_per_clock = 0, of_peak = 0;
+  double watts = 0, joules_per_call = 0, gigaflop_per_joule = 0;
+  unsigned celsius = 0;
+  std::string slowdowns;
+};
+Result<std::vector<Sustained>> sustain(const Machine& machine, const Cell& cell,
+                                       const Effort& effort);
+
+// Floating-point operations that one multiprocessor's tensor cores do a clock, in 16-bit formats.
+inline constexpr double kPeakFlopPerClock = 4096;
+
+}  // namespace namesake::bench

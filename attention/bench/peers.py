@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Times namesake-attention against FlashAttention-3 (the fa3-fwd wheel) and a Triton kernel, on the same tensors, from CUDA
+graphs so that Python is not measured, in interleaved rounds. Needs torch with a GPU, the wheel, and libnamesake-attention.so.
+
+    peers.py --library build/libnamesake-attention.so -o results/attention-peers.json [--cells GLOB] [--triton] [--minutes 2]
+"""
+
+import argparse
+import datetime
+import fnmatch
+import json
+import math
+import pathlib
+import sys
+import time
+
+import library
+import paired
+
+SCHEMA = "namesake.attention-peers/1.0"
+LENGTHS = [512 << i for i in range(8)]
+TRITON_LENGTHS = (2048, 16384)
+FLASH, TRITON, OURS = "FlashAttention-3", "Triton", "namesake"
+CHECKED_ROWS = 4
+SHORTEST_TIMING = 2.0  # ms
+
+
+class Cell:
+    def __init__(self, dim, causal, length):
+        self.dim, self.causal, self.length = dim, causal, length
+        self.batch, self.heads = 4, 16 if dim == 256 else 32
+        self.mask = "causal" if causal else "full"
+        self.name = f"bf16-d{dim}-{self.mask}-n{length}"
+        self.flops = 4 * self.batch * self.heads * length**2 * dim * (0.5 if causal else 1)
+
+
+def cells(glob):
+    every = [Cell(dim, causal, length) for length in LENGTHS for dim in (64, 128, 256) for causal in (False, True)]
+    return [cell for cell in every if fnmatch.fnmatch(cell.name, glob)]
+
+
+def tensors(torch, cell):
+    shape = (cell.batch, cell.length, cell.heads, cell.dim)
+    generator = torch.Generator("cuda").manual_seed(1)
+    return [torch.randn(shape, dtype=torch.bfloat16, device="cuda", generator=generator) for _ in range(3)]
+
+
+def worst_error(torch, cell, q, k, v, o):
+    """The worst head's ‖o − exact‖₂ / ‖exact‖₂ over some rows, in double precision; one batch, a head at a time."""
+    rows = torch.linspace(0, cell.length - 1, CHECKED_ROWS, device="cuda").long()
+    worst = 0.0
+    for head in range(cell.heads):
+        query, key, value = q[0, rows, head].double(), k[0, :, head].double(), v[0, :, head].double()
+        scores = query @ key.T / math.sqrt(cell.dim)
+        if cell.causal:
+            scores.masked_fill_(torch.arange(cell.length, device="cuda")[None, :] > rows[:, None], float("-inf"))
+        exact = scores.softmax(-1) @ value
+        relative = ((o[0, rows, head].double() - exact).norm() / exact.norm()).item()
+        worst = relative if not relative <= worst else worst
+    return worst
+
+
+def sides(torch, cell, ours, flash, triton, q, k, v):
+    """name → (a function that enqueues one call on the current stream, its output after a call)."""
+    mine = torch.empty_like(q)
+    run, kernel = ours.prepare(q, k, v, mine, cell.causal,
+                               lambda size: torch.empty(size, dtype=torch.uint8, device="cuda"))
+    result = {OURS: (lambda: run(torch.cuda.current_stream().cuda_stream), lambda: mine)}
+    if flash:
+        output = [None]
+
+        def call_flash():
+            output[0] = flash(q, k, v, causal=cell.causal)
+
+        result[FLASH] = (call_flash, lambda: output[0][0] if isinstance(output[0], tuple) else output[0])
+    if triton and cell.length in TRITON_LENGTHS:
+        theirs = torch.empty_like(q)
+        result[TRITON] = (lambda: triton(q, k, v, theirs, cell.causal), lambda: theirs)
+    return result, kernel
+
+
+def measure(torch, cell, ours, flash, triton, milliseconds):
+    q, k, v = tensors(torch, cell)
+    candidates, kernel = sides(torch, cell, ours, flash, triton, q, k, v)
+    entry = {"cell": cell.name, "kernel": kernel, "flops": cell.flops, "sides": {}}
+    names, graphs, alone = list(candidates), [], []
+    side_stream = torch.cuda.Stream()
+    for name in names:
+        call, output = candidates[name]
+        with torch.cuda.stream(side_stream):
+            call()
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            call()
+            end.record()
+        torch.cuda.synchronize()
+        alone.append(begin.elapsed_time(end))
+        entry["sides"][name] = {"error": worst_error(torch, cell, q, k, v, output())}
+    calls = max(1, math.ceil(SHORTEST_TIMING / (sum(alone) / len(alone))))
+    for name in names:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(calls):
+                candidates[name][0]()
+        graphs.append(graph)
+    rounds = min(30, max(6, int(milliseconds / (sum(alone) * calls))))
+    rounds += rounds % 2
+    times = paired.time_rounds(torch, graphs, rounds, warm_up=int(40 / (sum(alone) * calls)))
+    for name, side in zip(names, times):
+        speeds = [cell.flops * calls / t / 1e9 for t in side]
+        entry["sides"][name] |= {"teraflops": paired.median(speeds), "interval": paired.interval(speeds),
+                                 "milliseconds": paired.median(side) / calls}
+        if name != OURS:
+            entry["sides"][name]["speed_ratio"] = paired.ratio(side, times[names.index(OURS)])
+    entry |= {"rounds": rounds, "calls_a_timing": calls}
+    return entry
+
+
+def judge(document, figures):
+    """Void if FlashAttention-3 stays more than the tolerance below its earlier figure; geometric means of our ratio."""
+    below, ratios = [], {}
+    for entry in document["cells"]:
+        flash = entry["sides"].get(FLASH)
+        if not flash:
+            continue
+        _, dim, mask, length = entry["cell"].split("-")
+        ratios.setdefault(f"head_dim {dim[1:]}", []).append(math.log(flash["speed_ratio"]["ratio"]))
+        for row in figures["figures"]:
+            if (document["gpu"]["name"] != figures["gpu"] or row["peer"] != FLASH or row["head_dim"] != int(dim[1:])
+                    or row["mask"] != mask or int(length[1:]) not in figures["lengths"]):
+                continue
+            figure = row["teraflops"][figures["lengths"].index(int(length[1:]))]
+            if flash["teraflops"] < figure * (1 - figures["tolerance"]):
+                below.append({"cell": entry["cell"], "peer": FLASH, "teraflops": flash["teraflops"], "figure": figure})
+    document["judgement"] = {
+        "void": bool(below), "peer_below_its_figure": below,
+        "geometric_mean_of_speed_ratios": {k: math.exp(sum(v) / len(v)) for k, v in ratios.items()}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", required=True, help="libnamesake-attention.so")
+    parser.add_argument("-o", "--output", required=True, type=pathlib.Path)
+    parser.add_argument("--cells", default="*", help="glob of names such as bf16-d128-causal-n4096")
+    parser.add_argument("--triton", action="store_true", help="time a Triton kernel too, where it is not too slow")
+    parser.add_argument("--milliseconds", type=float, default=600, help="of interleaved calls in each cell")
+    parser.add_argument("--minutes", type=float, default=0, help="start no cell after so many")
+    options = parser.parse_args()
+    begin = time.monotonic()
+    import torch
+
+    torch.set_grad_enabled(False)
+    ours = library.Library(options.library)
+    flash = triton = None
+    versions = {"torch": torch.__version__}
+    try:
+        from importlib.metadata import version
+        from fa3_fwd_interface import flash_attn_func as flash
+
+        versions["fa3-fwd"] = version("fa3-fwd")
+    except Exception as failure:  # whatever an extension module raises
+        print(f"note: no FlashAttention-3 here ({failure})", file=sys.stderr)
+    if options.triton:
+        import triton as package
+        from triton_attention import forward as triton
+
+        versions["triton"] = package.__version__
+    figures = json.loads((pathlib.Path(__file__).parent / "peer_figures.json").read_text())
+    document = {"schema": SCHEMA,
+                "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "gpu": {"name": torch.cuda.get_device_name()}, "with": versions, "cells": []}
+    if options.output.exists():
+        before = json.loads(options.output.read_text())
+        if before.get("schema") != SCHEMA or before.get("with") != versions:
+            sys.exit(f"peers.py: {options.output} holds another run: give another file or remove it")
+        document = before
+    done = {entry["cell"] for entry in document["cells"]}
+    for cell in cells(options.cells):
+        if cell.name in done:
+            continue
+        if options.minutes and time.monotonic() - begin > 60 * options.minutes:
+            print(f"note: the time is up before {cell.name}; the same command goes on from there", file=sys.stderr)
+            break
+        entry = measure(torch, cell, ours, flash, triton, options.milliseconds)
+        document["cells"].append(entry)
+        judge(document, figures)
+        options.output.write_text(json.dumps(document, indent=1) + "\n")
+        speeds = ", ".join(f"{name} {side['teraflops']:.0f}" for name, side in entry["sides"].items())
+        print(f"[{time.monotonic() - begin:5.1f} s] {cell.name}: {speeds} TFLOP/s", file=sys.stderr)
+        torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()
