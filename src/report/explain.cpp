@@ -233,9 +233,8 @@ std::string explain(const FunctionDifference& function, std::string_view a_label
           std::count_if(function.b.draws.begin(), function.b.draws.end(),
                         [&](const std::string& draw) { return codes.count(draw) > 0; });
       return fmt::format(
-          "the assembler is no function of its input here: {} gave {} in {}, {} gave {} in {}, {} "
-          "in common; "
-          "of the first draws, {}",
+          "the assembler is no function of its input here: {} gave {} in {}, {} {} in {}, {} "
+          "in common; of the first draws, {}",
           a, counted(static_cast<int64_t>(function.a.draws.size()), "code"),
           counted(function.a.draws_made, "draw"), b,
           counted(static_cast<int64_t>(function.b.draws.size()), "code"),
@@ -301,7 +300,7 @@ std::string summary_sentence(const Difference& difference) {
   if (spills > 0) parts.push_back(fmt::format("new spills in {}", grouped(spills)));
   if (unspilled > 0) parts.push_back(fmt::format("spills gone in {}", grouped(unspilled)));
   if (!parts.empty())
-    text += fmt::format(" With {}: {}.", plain(difference.b.label), join(parts, ", "));
+    text += fmt::format(" In the {} builds: {}.", plain(difference.b.label), join(parts, ", "));
   if (changed > 0) text += " Which way that cuts, only measuring tells.";
   return plain(text);
 }

@@ -165,7 +165,7 @@ class DifferenceText {
                  {with_architecture ? "arch" : ""},
                  {"verdict"},
                  {"registers", true, 1},
-                 {"spills", true, 2},
+                 {"spill bytes", true, 2},
                  {"instructions", true, 4},
                  {"hot loop", true, 3},
                  {"code bytes", true, 6},

@@ -76,7 +76,7 @@ void process_text(TextPage& page, const TracedProcess& process) {
               Tone::dim, 2, 4);
   }
   if (process.lost > 0) {
-    page.line(fmt::format("{} found no room and are missing here", counted(process.lost, "record")),
+    page.line(fmt::format("missing here: {} that found no room", counted(process.lost, "record")),
               Tone::bad, 2, 4);
   }
 }

@@ -72,10 +72,10 @@ TEST(Explain, the_summary_counts_pairs_of_builds_where_there_are_several_archite
   f.verdict = Verdict::same;
   f.b.registers = f.a.registers;
   d.functions.push_back(f);
-  EXPECT_EQ(summary_sentence(d),
-            "1 of 2 pairs of builds (1 function on sm_80, sm_90) has other code, 1 the same. With "
-            "treated: fewer "
-            "registers in 1. Which way that cuts, only measuring tells.");
+  EXPECT_EQ(
+      summary_sentence(d),
+      "1 of 2 pairs of builds (1 function on sm_80, sm_90) has other code, 1 the same. In the "
+      "treated builds: fewer registers in 1. Which way that cuts, only measuring tells.");
 }
 
 TEST(Importance, failures_come_first_and_the_same_last) {
