@@ -1,0 +1,21 @@
+// What a stand-in assembler was told to do; README.md lists the keys.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace stand_in {
+
+class Settings {
+ public:
+  static Settings load();
+  std::string get(const std::string& key, const std::string& otherwise = "") const;
+  bool is(const std::string& key, const std::string& value) const { return get(key) == value; }
+  std::vector<std::string> list(const std::string& key, const std::string& otherwise) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace stand_in
