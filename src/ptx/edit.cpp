@@ -138,6 +138,12 @@ Module with_pragma(const Module& module, std::string_view pragma,
   return edited(module, edits);
 }
 
+Module with_version(const Module& module, Version version) {
+  Module result = edited(module, {{module.version_place, fmt::format("{}.{}", version.major, version.minor)}});
+  result.version = version;
+  return result;
+}
+
 Result<Lowered> lower_for(const Module& module, std::string_view assembler_release) {
   Version newest = newest_version_of(assembler_release);
   if (module.version <= newest) return Lowered{module, module.version, module.version};
@@ -151,9 +157,7 @@ Result<Lowered> lower_for(const Module& module, std::string_view assembler_relea
         newest.minor));
   }
   std::string number = fmt::format("{}.{}", newest.major, newest.minor);
-  Module lowered = edited(module, {{module.version_place, number}});
-  lowered.version = newest;
-  return Lowered{std::move(lowered), module.version, newest};
+  return Lowered{with_version(module, newest), module.version, newest};
 }
 
 Result<Module> retarget(const Module& module, std::string_view target) {

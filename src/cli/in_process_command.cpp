@@ -1,0 +1,42 @@
+// Not for people: a child of ours that loads an assembler's library and has it assemble one file, so
+// that the library's crash is not ours, and the hook stands in it from the start.
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "toolchain/in_process.h"
+#include "util/file.h"
+
+namespace namesake::cli {
+
+Command add_in_process(CLI::App& root, const Global&) {
+  struct Options {
+    std::string kind, library, architecture, input, output;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand("assemble-in-process", "Assemble one file by a library");
+  app->group("");
+  app->add_option("kind", options->kind)->required()->check(CLI::IsMember({"nvrtc", "nvjitlink"}));
+  app->add_option("library", options->library)->required();
+  app->add_option("architecture", options->architecture)->required();
+  app->add_option("input", options->input)->required();
+  app->add_option("-o", options->output);
+  Command command;
+  command.app = app;
+  command.run = [options]() -> Result<int> {
+    TRY_ASSIGN(std::string text, read_file(options->input));
+    std::string cubin;
+    if (options->kind == "nvrtc") {
+      TRY_ASSIGN(cubin, toolchain::assemble_with_nvrtc(options->library, text, options->architecture));
+    } else {
+      TRY_ASSIGN(cubin, toolchain::assemble_with_nvjitlink(options->library, text, options->architecture));
+    }
+    if (!options->output.empty()) TRY(write_output(options->output, cubin));
+    return 0;
+  };
+  return command;
+}
+
+}  // namespace namesake::cli
