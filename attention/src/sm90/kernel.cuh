@@ -170,6 +170,7 @@ __device__ __forceinline__ void for_each_tile(Control<T>& control, Work&& work) 
     if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(ptx::shared_address(&control.tile_empty));
     if (tile.blocks < 0) break;
     work(tile);
+    __syncwarp();
   }
 }
 
@@ -348,7 +349,6 @@ __device__ __forceinline__ void store_by_copy(const Params& p, const Tile& tile,
                      row0 + warp * kWarpRows, tile.head, tile.batch);
     }
     ptx::bulk_commit();
-    ptx::bulk_wait_read();
   }
 }
 
@@ -376,12 +376,18 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
     ptx::mbarrier_wait(ptx::shared_address(&full[ring.slot]), ring.phase);
   };
   auto release = [&](uint64_t* empty, Ring<T.stages>& ring) {
-    if (thread == 0) ptx::mbarrier_arrive(ptx::shared_address(&empty[ring.slot]));
+    if (lane == 0) ptx::mbarrier_arrive(ptx::shared_address(&empty[ring.slot]));
     ring.advance();
   };
-  auto release_q = [&] {
-    __syncwarp();
-    if (lane == 0) ptx::mbarrier_arrive(ptx::shared_address(&control.q_empty[q.slot]));
+  auto release_q = [&](int slot) {
+    if (lane == 0) ptx::mbarrier_arrive(ptx::shared_address(&control.q_empty[slot]));
+  };
+  int stored = -1;  // the Q unit that the last tile's output still leaves through
+  auto release_stored = [&] {
+    if (stored < 0) return;
+    if (lane == 0) ptx::bulk_wait_read();
+    release_q(stored);
+    stored = -1;
   };
   // Starts S = Q K^T.
   auto start_scores = [&] {
@@ -457,6 +463,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       ptx::wgmma_wait<0>();
       ptx::settle(scores);
       release(control.k_empty, k);
+      release_stored();
       if (whole < blocks) mask(scores, limit_low, limit_high);
       softmax(scores, top, sum, alpha, scale_log2);
       pack_probabilities();
@@ -513,15 +520,16 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 
       // The last output product.
       if constexpr (T.rescale_early) rescale(output, alpha);
-      if constexpr (!T.store_by_copy) release_q();
+      if constexpr (!T.store_by_copy) release_q(q.slot);
       wait_full(control.v_full, v);
       ptx::wgmma_fence();
       start_output();
       ptx::wgmma_wait<0>();
       ptx::settle(output);
       release(control.v_empty, v);
-    } else if (!T.store_by_copy && tile.blocks > 0) {
-      release_q();
+    } else if (tile.blocks > 0) {
+      release_stored();
+      if constexpr (!T.store_by_copy) release_q(q.slot);
     }
 
     // Normalise. A row that saw no key, or only keys of score -inf, is zero.
@@ -553,15 +561,17 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
                   (!p.lengths_vary || (!p.problem.cu_seqlens_q && row0 + kGroupRows <= tile.length_q));
       if (copy) {
         store_by_copy<T>(p, tile, row0, shared + T.q_offset() + q.slot * T.q_unit_bytes(), output);
+        stored = q.slot;
       } else {
         store_rows<T>(p, tile, row0, output);
       }
     }
     if (tile.blocks > 0) {
-      if constexpr (T.store_by_copy) release_q();
+      if (T.store_by_copy && stored != q.slot) release_q(q.slot);
       q.advance(T.groups);
     }
   });
+  release_stored();  // shared memory must outlive the store
 }
 
 // ================================================================================================
@@ -590,11 +600,13 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1) forward(const __gri
       for (int i = 0; i < size; ++i) ptx::mbarrier_init(ptx::shared_address(&barriers[i]), count);
     };
     init(control.q_full, T.q_units, 1);
-    init(control.q_empty, T.q_units, 4);  // one arrival per warp
+    // Every warp that reads a buffer releases it by one arrival: what a warp still waits for is then
+    // never loaded over, however far the other warps are.
+    init(control.q_empty, T.q_units, 4);
     init(control.k_full, T.stages, 1);
-    init(control.k_empty, T.stages, T.groups);
+    init(control.k_empty, T.stages, 4 * T.groups);
     init(control.v_full, T.stages, 1);
-    init(control.v_empty, T.stages, T.groups);
+    init(control.v_empty, T.stages, 4 * T.groups);
     init(&control.tile_full, 1, 1);
     init(&control.tile_empty, 1, 2 + 4 * T.groups);  // the loading warps and the consumers' warps
     ptx::fence_mbarrier_init();

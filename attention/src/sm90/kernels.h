@@ -1,16 +1,17 @@
-// The compiled kernels, by tile.
+// The compiled kernels: handles for cudaLaunchKernel.
 #pragma once
-
-#include "tile.h"
 
 namespace namesake::attention::sm90 {
 
-// The kernel's handle for cudaLaunchKernel; null where no kernel was compiled for this tile.
-const void* kernel_function(const TileConfig& tile);
+template <int kHeadDim, bool kBf16>
+const void* kernel_of(bool causal);
 
-// One per translation unit, so that they compile side by side.
-const void* kernel_function_64(const TileConfig& tile);
-const void* kernel_function_128(const TileConfig& tile);
-const void* kernel_function_256(const TileConfig& tile);
+// Each defined by instance.cu.
+template <> const void* kernel_of<64, false>(bool causal);
+template <> const void* kernel_of<64, true>(bool causal);
+template <> const void* kernel_of<128, false>(bool causal);
+template <> const void* kernel_of<128, true>(bool causal);
+template <> const void* kernel_of<256, false>(bool causal);
+template <> const void* kernel_of<256, true>(bool causal);
 
 }  // namespace namesake::attention::sm90

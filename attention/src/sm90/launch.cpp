@@ -37,22 +37,22 @@ Steps steps(const TensorMap& map) {
   return {map.size[2] > 1 ? 1 : 0, map.size[3] > 1 ? 1 : 0};
 }
 
-}  // namespace
-
-const void* kernel_function(const TileConfig& tile) {
-  switch (tile.head_dim) {
-    case 64:
-      return kernel_function_64(tile);
-    case 128:
-      return kernel_function_128(tile);
-    default:
-      return kernel_function_256(tile);
-  }
+template <int kHeadDim>
+const void* kernel_of(const TileConfig& tile) {
+  return tile.dtype == DType::bf16 ? sm90::kernel_of<kHeadDim, true>(tile.causal)
+                                   : sm90::kernel_of<kHeadDim, false>(tile.causal);
 }
+
+const void* kernel_for(const TileConfig& tile) {
+  if (tile.head_dim == 64) return kernel_of<64>(tile);
+  if (tile.head_dim == 128) return kernel_of<128>(tile);
+  return kernel_of<256>(tile);
+}
+
+}  // namespace
 
 cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace, cudaStream_t stream) {
   if (plan.grid == 0) return cudaSuccess;
-  if (!function) return cudaErrorInvalidDeviceFunction;
 
   EncodeTiled encoder = nullptr;
   cudaError_t error = find_encoder(&encoder);
@@ -91,7 +91,7 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
 }
 
 cudaError_t launch(const Plan& plan, void* workspace, cudaStream_t stream) {
-  return launch_kernel(kernel_function(plan.tile), plan, workspace, stream);
+  return launch_kernel(kernel_for(plan.tile), plan, workspace, stream);
 }
 
 }  // namespace namesake::attention::sm90

@@ -171,12 +171,12 @@ std::string describe(const Plan& plan) {
   add("turns", t.turns);
   add("rescale_early", t.rescale_early);
   add("store_by_copy", t.store_by_copy);
-  s += "\nlaunch";
+  s += "; launch";
   add("grid", plan.grid);
   add("block", t.threads());
   add("cluster", 1);
   add("shared", t.shared_bytes());
-  s += "\nparameters";
+  s += "; parameters";
   add("batch", p.batch);
   add("seqlen_q", p.seqlen_q);
   add("seqlen_kv", p.seqlen_kv);
@@ -203,7 +203,7 @@ std::string describe(const Plan& plan) {
   add("section_heads", plan.section_heads);
   add("counter", plan.counter);
   for (const TensorMap* m : {&plan.q, &plan.k, &plan.v, &plan.o}) {
-    s += std::string("\ntensor map ") + m->tensor + ' ' + element_name(m->dtype) + " swizzle=128";
+    s += std::string("; tensor map ") + m->tensor + ' ' + element_name(m->dtype) + " swizzle=128";
     for (int i = 0; i < 4; ++i) {
       s += (i ? "," : " size=") + std::to_string(m->size[i]);
     }
@@ -214,7 +214,7 @@ std::string describe(const Plan& plan) {
       s += (i ? "," : " box=") + std::to_string(m->box[i]);
     }
   }
-  return s + '\n';
+  return s;
 }
 
 }  // namespace namesake::attention::sm90

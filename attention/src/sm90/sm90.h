@@ -46,7 +46,7 @@ size_t workspace_bytes(const Plan& plan);
 // Enqueues the work. Neither allocates nor synchronises; the workspace may hold anything.
 cudaError_t launch(const Plan& plan, void* workspace, cudaStream_t stream);
 
-// The launch as text, with pointers by name: equal texts launch the same code in the same way.
+// The launch as one line of text, with pointers by name: equal texts launch the same code the same way.
 std::string describe(const Plan& plan);
 
 }  // namespace namesake::attention::sm90
