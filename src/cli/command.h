@@ -17,6 +17,7 @@ namespace namesake::cli {
 struct Global {                // options that mean the same everywhere
   ColorChoice color = ColorChoice::automatic;
   bool quiet = false;
+  std::vector<std::string> command;   // what stands behind --, untouched by our parser
 };
 
 struct Command {

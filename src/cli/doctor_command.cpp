@@ -11,6 +11,7 @@
 #include "session/folder.h"
 #include "session/preflight.h"
 #include "toolchain/toolchain.h"
+#include "util/file.h"
 
 namespace namesake::cli {
 namespace {
@@ -19,19 +20,29 @@ struct Options {
   std::vector<std::string> programs;
 };
 
+// A fact a line, wrapped under its subject; what stands in the way is marked, with its cure below.
 struct Diagnosis {
-  report::Table table{{{"what"}, {"", false, 0, 30}}};
+  report::TextStyle style;
   int troubles = 0;
 
   void add(const std::string& subject, bool good, const std::string& text, const std::string& cure = "") {
-    table.add({{subject}, {text, good ? report::Tone::plain : report::Tone::bad}});
-    if (!good && !cure.empty()) table.note("→ " + cure);
+    constexpr size_t kSubject = 24;
+    size_t width = static_cast<size_t>(std::max(style.width, 50)) - kSubject - 2;
+    std::string wrapped = report::wrapped(text, width), shown;
+    for (char c : wrapped) shown += c == '\n' ? "\n" + std::string(kSubject + 2, ' ') : std::string(1, c);
+    fmt::print("{} {:<{}}{}\n", good ? "✓" : "✗", subject, kSubject, report::painted(shown, good ? report::Tone::plain : report::Tone::bad, style.color));
+    if (!good && !cure.empty()) fmt::print("{:{}}→ {}\n", "", kSubject + 2, cure);
     troubles += !good;
   }
 };
 
+bool is_script(const std::filesystem::path& file) {
+  auto content = read_file(file);
+  return content && content->starts_with("#!");
+}
+
 Result<int> run_doctor(const Options& options, const Global& global) {
-  Diagnosis diagnosis;
+  Diagnosis diagnosis{text_style(global)};
   toolchain::Survey survey = toolchain::survey();
   for (const toolchain::Fact& fact : toolchain::facts(survey)) diagnosis.add(fact.subject, fact.good, fact.what, fact.cure);
   for (const toolchain::BrokenTool& broken : survey.broken) diagnosis.add(broken.path.filename().string(), false, broken.path.string() + ": " + broken.why);
@@ -44,6 +55,7 @@ Result<int> run_doctor(const Options& options, const Global& global) {
     bool assembler = tool.kind == toolchain::Kind::ptxas || tool.kind == toolchain::Kind::nvlink ||
                      tool.kind == toolchain::Kind::nvrtc || tool.kind == toolchain::Kind::nvjitlink;
     if (!assembler) continue;
+    if (is_script(tool.path)) continue;   // a wrapper: the hook reaches what it starts
     for (const session::Finding& finding : session::examine_assembler(tool.path)) {
       diagnosis.add(fmt::format("{} {}", toolchain::kind_name(tool.kind), tool.version), !finding.fatal, finding.sentence);
     }
@@ -57,8 +69,7 @@ Result<int> run_doctor(const Options& options, const Global& global) {
   diagnosis.add("bundled kernels", kernels.has_value(), kernels ? kernels->string() : kernels.error().message);
   diagnosis.add("caches of treated runs", true, session::cache_folder().string());
 
-  report::TextStyle style = text_style(global);
-  fmt::print("{}\n", diagnosis.table.text(static_cast<size_t>(style.width), style.color));
+  fmt::print("\n");
   if (diagnosis.troubles == 0) {
     fmt::print("nothing stands in the way. Next: namesake diff\n");
   } else {

@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "cli/command.h"
 #include "cli/spill_check.h"
 #include "session/guard.h"
@@ -30,12 +33,16 @@ int main(int argc, char** argv) {
   app.add_flag("-q,--quiet", global.quiet, "no progress on stderr");
   app.fallthrough();
 
+  // The command behind -- belongs to the user: no option of it may be taken for one of ours.
+  char** end = std::find_if(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
+  if (end != argv + argc) global.command.assign(end + 1, argv + argc);
+
   std::vector<cli::Command> commands = {
       cli::add_diff(app, global),      cli::add_trace(app, global),  cli::add_run(app, global),
       cli::add_toolchain(app, global), cli::add_doctor(app, global), cli::add_completion(app, global),
       cli::add_manual(app, global),    cli::add_in_process(app, global)};
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(end - argv), argv);
   } catch (const CLI::ParseError& failure) {
     return app.exit(failure) == 0 ? 0 : 2;
   }

@@ -19,7 +19,7 @@ namespace namesake::cli {
 namespace {
 
 struct Options {
-  std::vector<std::string> treat, untreat, assemblers, command;
+  std::vector<std::string> treat, untreat, assemblers;
   std::string policy;
   bool strict = false, audit = false, shared_caches = false, no_guard = false;
   int timeout = 600;
@@ -125,6 +125,7 @@ void print_counts(const session::Outcome& outcome, const Global& global) {
 }
 
 Result<int> run_command(const Options& options, const Global& global) {
+  if (global.command.empty()) return error("no command to run: write it behind --, for example namesake run --treat 'gemm*' -- make");
   session::RunOptions run;
   std::optional<int64_t> spill_limit;
   int timeout = options.timeout;
@@ -147,7 +148,7 @@ Result<int> run_command(const Options& options, const Global& global) {
   }
   run.via = options.audit ? session::Via::audit : session::Via::preload;
   run.own_caches = !options.shared_caches;
-  TRY_ASSIGN(session::Outcome outcome, session::run(options.command, run));
+  TRY_ASSIGN(session::Outcome outcome, session::run(global.command, run));
   if (!outcome.not_started.empty()) {
     fmt::print(stderr, "namesake: error: {}\n", outcome.not_started);
     return outcome.exit_status;
@@ -164,7 +165,7 @@ Result<int> run_command(const Options& options, const Global& global) {
 
 Command add_run(CLI::App& root, const Global& global) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("run", "Run any build or application with the treatments decided");
+  CLI::App* app = root.add_subcommand("run", "Run any build or application with the treatments decided: namesake run --treat GLOB -- COMMAND");
   options->app = app;
   app->add_option("--treat", options->treat, "kernels to treat, by symbol or readable name, for example 'gemm*'; of several that fit, the last decides")
       ->type_name("GLOB")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -178,7 +179,6 @@ Command add_run(CLI::App& root, const Global& global) {
   app->add_option("--timeout", options->timeout, "seconds after which a treated assembler counts as hung and runs naturally")->capture_default_str()->check(CLI::PositiveNumber)->type_name("N");
   app->add_flag("--shared-caches", options->shared_caches, "leave compile caches where they are: treated code may then reach later natural runs");
   app->add_flag("--no-guard", options->no_guard, "no natural run to fall back on when a treated assembler fails");
-  app->add_option("command", options->command, "the command, behind --")->required()->type_name("COMMAND");
   app->footer("Examples:\n  namesake run --treat 'gemm*' -- make -j8\n  namesake run --untreat '*' -- python bench.py\n  namesake run --policy tuned.toml --strict -- ./app\n"
               "Ends with four counts on stderr: functions treated, functions left, assemblers unseen, nothing assembled.\n"
               "Exit status: the command's own; 125 if namesake itself failed.");

@@ -18,7 +18,6 @@ namespace namesake::cli {
 namespace {
 
 struct Options {
-  std::vector<std::string> command;
   std::string json, output, architecture = "sm_90";
   bool all_tests = false, audit = false, verbose = false;
 };
@@ -58,7 +57,7 @@ Result<int> trace_command(const Options& options, const Global& global) {
   run.via = options.audit ? session::Via::audit : session::Via::preload;
   run.own_caches = false;      // nothing is answered, so nothing leaks
   run.remember_crashes = false;
-  TRY_ASSIGN(session::Outcome outcome, session::run(options.command, run));
+  TRY_ASSIGN(session::Outcome outcome, session::run(global.command, run));
   if (!outcome.not_started.empty()) {
     fmt::print(stderr, "namesake: error: {}\n", outcome.not_started);
     return outcome.exit_status;
@@ -72,7 +71,7 @@ Result<int> trace_command(const Options& options, const Global& global) {
   }
   for (const session::Finding& finding : outcome.findings) trace.notes.push_back(finding.sentence);
   if (!outcome.watched) trace.notes.push_back("this system does not tell which programs were started; assemblers without the hook would go unnoticed");
-  trace.next_command = "namesake run --treat GLOB -- " + quoted(options.command);
+  trace.next_command = "namesake run --treat GLOB -- " + quoted(global.command);
   TRY(show(trace, options, global, true));   // stdout belongs to the command
   session::end_like(outcome);
 }
@@ -81,8 +80,7 @@ Result<int> trace_command(const Options& options, const Global& global) {
 
 Command add_trace(CLI::App& root, const Global& global) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("trace", "Which names were tested, by whom, from where, with what answer");
-  app->add_option("command", options->command, "the command to watch, behind --; without one, every assembler at hand")->type_name("COMMAND");
+  CLI::App* app = root.add_subcommand("trace", "Which names were tested, by whom, from where, with what answer: by every assembler at hand, or in namesake trace -- COMMAND");
   app->add_flag("--all-tests", options->all_tests, "also strcmp, strncmp, strcasecmp, memcmp, memmem and strcasestr on functions' names (slower)");
   app->add_flag("--audit", options->audit, "by LD_AUDIT instead of LD_PRELOAD: sees calls under RTLD_DEEPBIND and dlmopen too");
   app->add_option("--arch", options->architecture, "without a command: the architecture assembled for")->capture_default_str()->type_name("SM");
@@ -95,7 +93,7 @@ Command add_trace(CLI::App& root, const Global& global) {
   command.app = app;
   command.own_failure = 125;
   command.run = [options, &global]() -> Result<int> {
-    return options->command.empty() ? trace_tools(*options, global) : trace_command(*options, global);
+    return global.command.empty() ? trace_tools(*options, global) : trace_command(*options, global);
   };
   return command;
 }

@@ -14,7 +14,7 @@ struct NameTest {
   std::string call_site;          // "ptxas+0x4d2f1a"
   std::string architecture;       // "sm_90", or "" where unknown
   bool true_answer = false, given_answer = false;
-  bool look_up = false;           // one of many needles asked of the same call site: a table look-up, no special case
+  bool look_up = false;           // no special case: a look-up in a table (one call site, many texts), or a question about the target
   int64_t times = 1;
 };
 

@@ -296,9 +296,11 @@ Result<report::Difference> diff(const DiffRequest& request) {
 
   std::vector<Comparison> comparisons;
   std::vector<Trial> trials;
-  std::set<std::string> edits, architectures;
+  std::set<std::string> edits;
   for (const Unit& unit : inputs.units) {
-    architectures.insert(unit.architecture);
+    if (std::find(result.architectures.begin(), result.architectures.end(), unit.architecture) == result.architectures.end()) {
+      result.architectures.push_back(unit.architecture);
+    }
     Comparison comparison{&unit, arm(variant_for(unit, request.a), request.a, unit.architecture, hooked),
                           arm(variant_for(unit, request.b), request.b, unit.architecture, hooked)};
     for (Arm* side : {&comparison.a, &comparison.b}) {
@@ -308,7 +310,9 @@ Result<report::Difference> diff(const DiffRequest& request) {
     }
     comparisons.push_back(std::move(comparison));
   }
-  result.architectures.assign(architectures.begin(), architectures.end());
+  std::sort(result.architectures.begin(), result.architectures.end(), [](const std::string& a, const std::string& b) {
+    return std::make_pair(architecture_number(a), a) < std::make_pair(architecture_number(b), b);
+  });
   for (const std::string& edit : edits) result.notes.push_back(edit);
   TRY(laboratory.make(trials, counted("building")));
 

@@ -85,6 +85,11 @@ std::string_view body(const ptx::Module& module, const ptx::Function& function) 
 
 }  // namespace
 
+int architecture_number(std::string_view name) {
+  auto architecture = architecture_of(name);
+  return architecture ? architecture->number : 0;
+}
+
 bool assembles_for(std::string_view target, std::string_view architecture) {
   auto from = architecture_of(target), to = architecture_of(architecture);
   if (!from || !to) return target == architecture;

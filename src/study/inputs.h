@@ -36,6 +36,9 @@ struct Inputs {
 
 Result<Inputs> load(const InputRequest& request);
 
+// "sm_90a" → 90; 0 for what is no architecture.
+int architecture_number(std::string_view name);
+
 // Whether PTX written for `target` can be assembled for `architecture`: sm_80 text for sm_90, but
 // sm_90a text for sm_90a alone, and sm_100f text for its family.
 bool assembles_for(std::string_view target, std::string_view architecture);

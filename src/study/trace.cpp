@@ -34,6 +34,9 @@ std::string kind_of(const std::string& image) {
   return "ptxas";
 }
 
+// How every assembler takes the words of a .target directive apart.
+bool about_target(std::string_view needle) { return needle == "sm_" || needle == "compute_"; }
+
 std::string version_of(const std::string& image, const std::vector<toolchain::Tool>& tools) {
   std::error_code ignored;
   for (const toolchain::Tool& tool : tools) {
@@ -140,7 +143,8 @@ report::Trace trace(const session::Recording& recording, const std::vector<toolc
     std::pair<uint32_t, std::string> owner{test.process, test.image};
     Key key{session::name_of(test.function), test.call_site, test.needle, test.name, test.architecture, test.truth, test.given};
     auto [row, fresh] = rows[owner].try_emplace(key);
-    functions[owner].insert(test.name);
+    bool look_up = about_target(test.needle) || asked[{test.image, test.call_site}].size() >= kTable;
+    if (!look_up) functions[owner].insert(test.name);
     if (!fresh) {
       ++row->second.times;
       continue;
@@ -154,7 +158,7 @@ report::Trace trace(const session::Recording& recording, const std::vector<toolc
     shown.architecture = test.architecture;
     shown.true_answer = test.truth;
     shown.given_answer = test.given;
-    shown.look_up = asked[{test.image, test.call_site}].size() >= kTable;
+    shown.look_up = look_up;
   }
   for (auto& [owner, tests] : rows) {
     report::TracedProcess traced;
