@@ -190,7 +190,8 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
         largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, 2));
         // A row that has seen nothing but -inf is scaled around 0: its probabilities are exact zeros.
         const float around = largest == -INFINITY ? 0.f : largest * scale;
-        const float shrink = exp2_approx(row_max[band][half] * scale - around);
+        // No fused multiply-add: where the maximum stays, the difference must be 0, or the sum drifts tile by tile.
+        const float shrink = exp2_approx(__fsub_rn(__fmul_rn(row_max[band][half], scale), around));
         row_max[band][half] = largest;
         float sum = 0;
 #pragma unroll

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "sm80/tile.h"
+#include "sm90/tile.h"
 #include "verified.h"
 
 namespace namesake::attention::test {
@@ -46,6 +48,26 @@ TEST(Code, ThePortableKernelHoldsTheProductsOfOneKeyTile) {
                                                                          : products_of_a_key_tile<256>();
     EXPECT_EQ(k.mma, expected) << k.arch << " " << k.symbol;
     EXPECT_EQ(k.wgmma, 0) << k.arch << " " << k.symbol;
+  }
+}
+
+// A block of keys is computed in two places: the first one, which has no product with V before it, and the loop. A causal mask
+// has a loop of its own for the blocks it cuts.
+TEST(Code, TheHopperKernelHoldsTheProductsOfEachOfItsLoops) {
+  for (DType dtype : {DType::fp16, DType::bf16}) {
+    for (int head_dim : {64, 128, 256}) {
+      for (bool causal : {false, true}) {
+        const std::string instance = "DTypeE" + std::to_string(static_cast<int>(dtype)) + "ELi" + std::to_string(head_dim) +
+                                     "ELb" + std::to_string(causal) + "E";
+        const auto k = std::find_if(kernels().begin(), kernels().end(), [&](const KernelCode& k) {
+          return k.symbol.find("4sm90") != std::string::npos && k.symbol.find(instance) != std::string::npos;
+        });
+        ASSERT_NE(k, kernels().end()) << instance;
+        const int products = head_dim / 16 + sm90::tile_for(dtype, head_dim, causal).keys / 16;
+        EXPECT_EQ(k->wgmma, (causal ? 3 : 2) * products) << k->symbol;
+        EXPECT_EQ(k->mma, 0) << k->symbol;
+      }
+    }
   }
 }
 

@@ -70,8 +70,10 @@ class Cubin {
       std::tie(k.registers, k.frame) = sizes[symbol];
       for (size_t at = 0; at + kInstructionBytes <= s.bytes.size(); at += kInstructionBytes) {
         switch (read<uint16_t>(s.bytes, at) & 0xfff) {
-          case 0x9f0:  // HGMMA
-          case 0x9f3:  // QGMMA
+          case 0x9f0:  // HGMMA, both factors in shared memory
+          case 0xdf0:  // HGMMA, the first in registers
+          case 0x9f3:  // QGMMA, likewise
+          case 0xdf3:
             k.wgmma++;
             break;
           case 0x23c:  // HMMA

@@ -20,6 +20,7 @@ constexpr const char* kUsage = R"(usage: attention-test [options]
   --log FILE          append outcomes to FILE, and leave out what passed there with the same code
   --peers FILE        cuDNN's errors, by tests/gpu/peers.py: 1.5 times them are the bound
   --write FILE        after a complete run: write what was verified (results/verified.json)
+  --arena-mib N       GPU memory to take (default: up to 40 GiB)
   --list              print the cases;  --list-peers  those that peers.py can run
 without a GPU:
   --compare FILE      is this binary what was verified in FILE?
@@ -30,6 +31,7 @@ without a GPU:
 struct Options {
   std::string only, log, peers, write, compare, plan;
   int shard = 0, shards = 1;
+  size_t arena_mib = size_t{40} << 10;
   std::vector<Kernel> kernels = {std::begin(kKernels), std::end(kKernels)};
   bool list = false, list_peers = false, code = false;
 };
@@ -51,6 +53,8 @@ Options parse(int argc, char** argv) {
       const std::string wanted = value();
       std::erase_if(o.kernels, [&](Kernel k) { return name(k) != wanted; });
       if (o.kernels.empty()) throw std::runtime_error("--kernel takes hopper or portable");
+    } else if (option == "--arena-mib") {
+      o.arena_mib = std::strtoull(value().c_str(), nullptr, 10);
     } else if (option == "--log") {
       o.log = value();
     } else if (option == "--peers") {
@@ -118,7 +122,7 @@ class Suite {
       : options_(options), kernels_(library_kernels(kSelf, "")), log_(options.log, code()), peers_(read_peers(options.peers)) {
     size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "reading the device's memory");
-    arena_.emplace(std::min<size_t>(size_t{40} << 30, free / 10 * 8));
+    arena_.emplace(std::min(options.arena_mib << 20, free / 10 * 8));
   }
 
   int run() {
