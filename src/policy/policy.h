@@ -89,9 +89,13 @@ Resolution resolve(const Policy& policy, const Assembler& used, std::string_view
 // The first rule that fits a function, or nullptr: natural.
 const Rule* rule_for(const Resolution& resolution, std::string_view symbol);
 
-// `--treat GLOB --untreat GLOB` as rules for every assembler and architecture: --untreat comes first,
-// for where both fit the name's owner said "leave it". A glob is tried on symbol and readable name.
-Result<std::vector<Rule>> rules_of(const std::vector<std::string>& treat,
-                                   const std::vector<std::string>& untreat);
+// `--treat GLOB` and `--untreat GLOB` in the order typed, as rules for every assembler and
+// architecture. The last that fits decides, so that "--untreat '*' --treat 'gemm*'" does what it says;
+// here it stands first. A glob is tried on symbol and readable name.
+struct Choice {
+  Treatment treatment = Treatment::treated;
+  std::string pattern;
+};
+Result<std::vector<Rule>> rules_of(const std::vector<Choice>& typed);
 
 }  // namespace namesake::policy

@@ -85,26 +85,15 @@ Status check_pattern(std::string_view pattern) {
   return {};
 }
 
-Result<std::vector<Rule>> rules_of(const std::vector<std::string>& treat,
-                                   const std::vector<std::string>& untreat) {
+Result<std::vector<Rule>> rules_of(const std::vector<Choice>& typed) {
   std::vector<Rule> rules;
-  auto add = [&](const std::vector<std::string>& patterns, Treatment treatment) -> Status {
-    for (const std::string& pattern : patterns) {
-      TRY(check_pattern(pattern));
-      Rule rule;
-      rule.treatment = treatment;
-      rule.symbol = rule.name = pattern;
-      rules.push_back(std::move(rule));
-    }
-    return {};
-  };
-  for (const std::string& pattern : treat) {
-    if (std::find(untreat.begin(), untreat.end(), pattern) != untreat.end()) {
-      return error(fmt::format("'{}' is in both --treat and --untreat; choose one", pattern));
-    }
+  for (auto choice = typed.rbegin(); choice != typed.rend(); ++choice) {
+    TRY(check_pattern(choice->pattern));
+    Rule rule;
+    rule.treatment = choice->treatment;
+    rule.symbol = rule.name = choice->pattern;
+    rules.push_back(std::move(rule));
   }
-  TRY(add(untreat, Treatment::untreated));
-  TRY(add(treat, Treatment::treated));
   return rules;
 }
 

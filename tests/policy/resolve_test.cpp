@@ -82,17 +82,18 @@ TEST(RuleFor, AReadableNameIsTriedWithAndWithoutItsParameters) {
   EXPECT_EQ(rule_for(resolution, "_ZN4mine4copyEf"), nullptr);
 }
 
-TEST(RulesOf, UntreatedComesFirstAndBothNamesAreTried) {
-  Resolution resolution{rules_of({"*"}, {"mine::*"}).value(), ""};
-  EXPECT_EQ(rule_for(resolution, "_ZN4mine5sgemmEiPf")->treatment, Treatment::untreated);
-  EXPECT_EQ(rule_for(resolution, "_Z5sgemmi")->treatment, Treatment::treated);
+TEST(RulesOf, TheLastThatWasTypedDecidesAndBothNamesAreTried) {
+  Resolution resolution{
+      rules_of({{Treatment::untreated, "*"}, {Treatment::treated, "mine::*"}}).value(), ""};
+  EXPECT_EQ(rule_for(resolution, "_ZN4mine5sgemmEiPf")->treatment, Treatment::treated);
+  EXPECT_EQ(rule_for(resolution, "_Z5sgemmi")->treatment, Treatment::untreated);
 }
 
 TEST(RulesOf, RefusesWhatCannotBeMeant) {
-  EXPECT_EQ(rules_of({"a*"}, {"a*"}).error().message,
-            "'a*' is in both --treat and --untreat; choose one");
-  EXPECT_EQ(rules_of({"a[b"}, {}).error().message, "the glob 'a[b' has a '[' without its ']'");
-  EXPECT_EQ(rules_of({""}, {}).error().message, "the glob '' is empty or has a space at an end");
+  EXPECT_EQ(rules_of({{Treatment::treated, "a[b"}}).error().message,
+            "the glob 'a[b' has a '[' without its ']'");
+  EXPECT_EQ(rules_of({{Treatment::treated, ""}}).error().message,
+            "the glob '' is empty or has a space at an end");
 }
 
 }  // namespace
