@@ -84,7 +84,7 @@ static void watch(int function, const char* a, size_t a_length, const char* b, s
   uint64_t key = text_hash(needle, needle_length) * 31 + text_hash(name, text_length(name));
   if (!is_new((key * 31 + address) * 31 + (uint64_t)function)) return;
   struct question question = {name, needle, needle_length, address, truth, function};
-  struct verdict verdict = {0, 0, (uint8_t)truth, NS_OBSERVED};
+  struct verdict verdict = {architecture_here(), 0, (uint8_t)truth, NS_OBSERVED};
   record_test(&question, image, &verdict);
 }
 
