@@ -24,7 +24,7 @@ struct Options {
   std::vector<std::string> files, architectures, front_end_options, fail_on;
   std::string kernel, assembler = "newest", disassembler = "newest", front_end = "newest";
   std::string a, b, json, html;
-  int opt_level = 3, draws = 0, jobs = available_processors();
+  int opt_level = 3, draws = 0, timeout = 300, jobs = available_processors();
   bool sass = false, no_controls = false, no_cache = false;
 };
 
@@ -123,6 +123,7 @@ Result<int> run_diff(const Options& options, const Global& global, const std::st
   if (options.draws > 0) request.draws = options.draws;
   request.sass = options.sass || !options.html.empty() || !options.json.empty();
   request.workers = options.jobs;
+  request.timeout = std::chrono::seconds(options.timeout);
   Progress progress(!global.quiet);
   request.progress = [&](std::string_view text) { progress.update(text); };
   request.stop = [] { return interrupted(); };
@@ -162,6 +163,7 @@ Command add_diff(CLI::App& root, const Global& global) {
       ->delimiter(',')->check(CLI::IsMember({"different", "lottery", "failed", "spills", "control"}).description(""))->type_name("WHAT");
   app->add_option("--draws", options->draws, "draw every build N times with address randomisation on; default: only where codes differ")->check(CLI::Range(1, 1000))->type_name("N");
   app->add_flag("--no-controls", options->no_controls, "leave the controls out: faster, and proves nothing");
+  app->add_option("--timeout", options->timeout, "seconds after which an assembly counts as hung")->check(CLI::PositiveNumber)->capture_default_str()->type_name("N");
   app->add_flag("--no-cache", options->no_cache, "assemble everything anew, also what was assembled in an earlier run");
   app->add_option("--front-end", options->front_end, "the nvcc for CUDA source: a version, a path or newest")->type_name("VERSION");
   app->add_option("--front-end-option", options->front_end_options, "passed to nvcc, for example -Iinclude")->type_name("OPTION");

@@ -287,7 +287,7 @@ Result<report::Difference> diff(const DiffRequest& request) {
   result.notes = inputs.notes;
 
   bool hooked = request.a.treatment != Treatment::natural || request.b.treatment != Treatment::natural;
-  Laboratory laboratory(request.hooks, request.cache, request.workers, request.stop);
+  Laboratory laboratory(request.hooks, request.cache, request.timeout, request.workers, request.stop);
   auto counted = [&](std::string what) {
     return [&request, what = std::move(what)](size_t done, size_t all) {
       request.progress(fmt::format("{}: {} of {} assemblies", what, done, all));

@@ -1,6 +1,7 @@
 // Two builds of each function, side by side, with the controls beside them.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct DiffRequest {
   bool controls = true;
   std::optional<int> draws;      // given by the user: every build is drawn that often; else only where codes differ
   bool sass = false;             // fill the side-by-side rows
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);  // of one assembly
   int workers = 1;
   std::function<void(std::string_view)> progress = [](std::string_view) {};
   std::function<bool()> stop = [] { return false; };

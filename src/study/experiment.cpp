@@ -29,6 +29,7 @@ Result<Outcome> Laboratory::assemble(const Trial& trial) const {
   job.opt_level = trial.build.opt_level;
   job.options = trial.build.options;
   job.fixed_addresses = trial.fixed_addresses;
+  job.timeout = timeout_;
   if (trial.hooked) {
     job.environment = trial.build.treatment == Treatment::treated     ? hooks_.treated
                       : trial.build.treatment == Treatment::untreated ? hooks_.untreated

@@ -2,6 +2,7 @@
 // several at a time, reduced at once to what the comparison asks for.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -58,8 +59,9 @@ class Cache;
 class Laboratory {
  public:
   // `cache` may be nullptr: then nothing is remembered from run to run.
-  Laboratory(HookVariables hooks, const Cache* cache, int workers, std::function<bool()> stop)
-      : hooks_(std::move(hooks)), cache_(cache), workers_(workers), stop_(std::move(stop)) {}
+  Laboratory(HookVariables hooks, const Cache* cache, std::chrono::milliseconds timeout, int workers,
+             std::function<bool()> stop)
+      : hooks_(std::move(hooks)), cache_(cache), timeout_(timeout), workers_(workers), stop_(std::move(stop)) {}
 
   // Makes all trials that are not made yet, in parallel. An error only where an assembler cannot be
   // started at all or the user interrupts.
@@ -76,6 +78,7 @@ class Laboratory {
 
   HookVariables hooks_;
   const Cache* cache_;
+  std::chrono::milliseconds timeout_;
   int workers_;
   std::function<bool()> stop_;
   mutable std::mutex mutex_;
