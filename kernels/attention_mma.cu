@@ -1,5 +1,5 @@
-// Causal attention in half precision on Ampere's tensor cores: softmax(Q K' / sqrt(64)) V, in which a
-// query sees the keys up to its own place.
+// Causal attention in half precision on Ampere's tensor cores: softmax(Q K' / sqrt(64)) V, in which
+// a query sees the keys up to its own place.
 //
 // A block of four warps owns 64 queries of one head, a warp 16 of them. Keys and values pass by in
 // tiles of 64; each tile's scores live in the accumulators of one mma.sync chain, become weights
@@ -7,9 +7,9 @@
 // chain as its left operand without leaving the registers.
 //
 // What it shows: two chains of tensor-core work with scalar work between them, about as many values
-// alive as there are registers: the kind of kernel on which the name effect was found. It also shows
-// how fine the line is: with a loop over all keys, not only over a query's own, the same kernel does
-// not react.
+// alive as there are registers: the kind of kernel on which the name effect was found. It also
+// shows how fine the line is: with a loop over all keys, not only over a query's own, the same
+// kernel does not react.
 //
 // q, k, v and out are length x heads x 64; length is a multiple of 64. Shared memory: 32,768 bytes.
 
@@ -52,7 +52,8 @@ __device__ void load_fragment_transposed(uint32_t (&r)[4], uint32_t address) {
 
 __device__ void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
+      "%9}, "
       "{%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -85,7 +86,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   uint32_t query[4][4];
 #pragma unroll
-  for (int i = 0; i < 4; i++) load_fragment(query[i], address(q_tile, warp_row + lane % 16, i * 2 + lane / 16));
+  for (int i = 0; i < 4; i++)
+    load_fragment(query[i], address(q_tile, warp_row + lane % 16, i * 2 + lane / 16));
 
   float result[8][4] = {};
   float largest[2] = {-CUDART_INF_F, -CUDART_INF_F}, sum[2] = {};
@@ -106,7 +108,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int j = 0; j < 4; j++) {
         uint32_t key[4];
-        load_fragment(key, address(k_tile, j * 16 + lane / 16 * 8 + lane % 8, i * 2 + lane / 8 % 2));
+        load_fragment(key,
+                      address(k_tile, j * 16 + lane / 16 * 8 + lane % 8, i * 2 + lane / 8 % 2));
         multiply(score[j * 2], query[i], key[0], key[1]);
         multiply(score[j * 2 + 1], query[i], key[2], key[3]);
       }
@@ -116,9 +119,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       for (int j = 0; j < 8; j++)
 #pragma unroll
         for (int i = 0; i < 4; i++)
-          if (j * 8 + lane % 4 * 2 + i % 2 > warp_row + lane / 4 + i / 2 * 8) score[j][i] = -CUDART_INF_F;
+          if (j * 8 + lane % 4 * 2 + i % 2 > warp_row + lane / 4 + i / 2 * 8)
+            score[j][i] = -CUDART_INF_F;
 
-    // A lane holds two queries' scores, [0, 1] and [2, 3] of each fragment; four lanes share a query.
+            // A lane holds two queries' scores, [0, 1] and [2, 3] of each fragment; four lanes
+            // share a query.
 #pragma unroll
     for (int part = 0; part < 2; part++) {
       float maximum = largest[part];
@@ -142,9 +147,10 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      const uint32_t weight[4] = {
-          pack(score[i * 2][0], score[i * 2][1]), pack(score[i * 2][2], score[i * 2][3]),
-          pack(score[i * 2 + 1][0], score[i * 2 + 1][1]), pack(score[i * 2 + 1][2], score[i * 2 + 1][3])};
+      const uint32_t weight[4] = {pack(score[i * 2][0], score[i * 2][1]),
+                                  pack(score[i * 2][2], score[i * 2][3]),
+                                  pack(score[i * 2 + 1][0], score[i * 2 + 1][1]),
+                                  pack(score[i * 2 + 1][2], score[i * 2 + 1][3])};
 #pragma unroll
       for (int j = 0; j < 4; j++) {
         uint32_t value[4];
@@ -160,7 +166,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     sum[part] += __shfl_xor_sync(0xffffffff, sum[part], 1);
     sum[part] += __shfl_xor_sync(0xffffffff, sum[part], 2);
     const float scale = 1 / sum[part];
-    half* row = out + first + static_cast<size_t>(warp_row + lane / 4 + part * 8) * stride + lane % 4 * 2;
+    half* row =
+        out + first + static_cast<size_t>(warp_row + lane / 4 + part * 8) * stride + lane % 4 * 2;
 #pragma unroll
     for (int j = 0; j < 8; j++)
       *reinterpret_cast<half2*>(row + j * 8) =

@@ -5,7 +5,8 @@
 //
 // table has rows of width values; out[i] = table[index[i]].
 
-extern "C" __global__ void gather_rows(const float* table, const int* index, float* out, int width) {
+extern "C" __global__ void gather_rows(const float* table, const int* index, float* out,
+                                       int width) {
   for (int i = threadIdx.x; i < width; i += blockDim.x)
     out[blockIdx.x * width + i] = table[index[blockIdx.x] * width + i];
 }

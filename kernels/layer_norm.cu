@@ -4,8 +4,8 @@
 // pass reads the row again (from cache), normalises, scales and shifts.
 //
 // What it shows: two loops whose length is known only at run time, unrolled by the front end with a
-// remainder: enough for the name to matter. Triton's layer norm, which has no such loop, is the same
-// under any name.
+// remainder: enough for the name to matter. Triton's layer norm, which has no such loop, is the
+// same under any name.
 //
 // in and out are rows x columns, row-major; gain and bias have one value a column.
 
@@ -15,7 +15,8 @@ constexpr float kEpsilon = 1e-5f;
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    layer_norm_rows(const float* in, const float* gain, const float* bias, float* out, int columns) {
+    layer_norm_rows(const float* in, const float* gain, const float* bias, float* out,
+                    int columns) {
   __shared__ float2 partial[kThreads];
 
   in += static_cast<size_t>(blockIdx.x) * columns;

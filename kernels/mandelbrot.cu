@@ -1,6 +1,7 @@
 // Iterations until z = z * z + c escapes, for each point of a picture.
 //
-// What it shows: a loop of registers only, no memory and no address in it, that reacts all the same.
+// What it shows: a loop of registers only, no memory and no address in it, that reacts all the
+// same.
 //
 // out is width x height, row by row.
 

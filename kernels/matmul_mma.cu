@@ -1,24 +1,24 @@
 // C = A * B in half precision on Ampere's tensor cores: cp.async, ldmatrix, mma.sync.
 //
-// A block of eight warps owns a 128 x 128 tile of C, a warp 64 x 32 of it. Slices of A and B, 32 deep,
-// arrive three stages ahead by cp.async; ldmatrix turns them into fragments, 16 mma.sync a warp
-// consume each 16 of k. Rows in shared memory are swizzled (16-byte chunks exchanged by an XOR of
-// the row), so that neither the copies nor ldmatrix meet a bank twice.
+// A block of eight warps owns a 128 x 128 tile of C, a warp 64 x 32 of it. Slices of A and B, 32
+// deep, arrive three stages ahead by cp.async; ldmatrix turns them into fragments, 16 mma.sync a
+// warp consume each 16 of k. Rows in shared memory are swizzled (16-byte chunks exchanged by an XOR
+// of the row), so that neither the copies nor ldmatrix meet a bank twice.
 //
 // What it shows: the tensor-core kernel that most GPUs in use run. Its arithmetic is fixed by the
 // mma instructions; what the name changes is the integer work around them, and that on some
 // architectures only.
 //
-// A is m x k, B k x n, C m x n, all row-major; m and n are multiples of 128, k of 32. Sums are single
-// precision. Shared memory: 3 * 16,384 bytes.
+// A is m x k, B k x n, C m x n, all row-major; m and n are multiples of 128, k of 32. Sums are
+// single precision. Shared memory: 3 * 16,384 bytes.
 
 #include <cuda_fp16.h>
 
 #include <cstdint>
 
 namespace {
-constexpr int kTile = 128;    // of C, per block, both ways
-constexpr int kDepth = 32;    // of k, per step
+constexpr int kTile = 128;  // of C, per block, both ways
+constexpr int kDepth = 32;  // of k, per step
 constexpr int kStages = 3;
 constexpr int kThreads = 256;
 constexpr int kTileBytes = kTile * kDepth * 2;  // of A, and of B
@@ -43,7 +43,8 @@ __device__ void copy_slices(uint32_t tile, const half* a, const half* b, int n, 
   }
   for (int i = threadIdx.x; i < kTile * kDepth / kChunk; i += kThreads) {
     const int row = i / 16, chunk = i % 16;
-    copy16(b_address(tile + kTileBytes, row, chunk), b + static_cast<size_t>(row) * n + chunk * kChunk);
+    copy16(b_address(tile + kTileBytes, row, chunk),
+           b + static_cast<size_t>(row) * n + chunk * kChunk);
   }
 }
 
@@ -61,7 +62,8 @@ __device__ void load_fragment_transposed(uint32_t (&r)[4], uint32_t address) {
 
 __device__ void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
+      "%9}, "
       "{%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -102,7 +104,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       uint32_t left[4][4], right[2][4];
 #pragma unroll
       for (int i = 0; i < 4; i++)
-        load_fragment(left[i], a_address(a_tile, warp_row + i * 16 + lane % 16, depth / kChunk + lane / 16));
+        load_fragment(left[i],
+                      a_address(a_tile, warp_row + i * 16 + lane % 16, depth / kChunk + lane / 16));
 #pragma unroll
       for (int j = 0; j < 2; j++)
         load_fragment_transposed(right[j], b_address(b_tile, depth + lane % 16,
@@ -123,6 +126,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     for (int j = 0; j < 4; j++)
 #pragma unroll
       for (int part = 0; part < 2; part++)
-        *reinterpret_cast<half2*>(&c[static_cast<size_t>(row + i * 16 + part * 8) * n + column + j * 8]) =
+        *reinterpret_cast<half2*>(
+            &c[static_cast<size_t>(row + i * 16 + part * 8) * n + column + j * 8]) =
             __floats2half2_rn(sum[i][j][part * 2], sum[i][j][part * 2 + 1]);
 }

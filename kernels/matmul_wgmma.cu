@@ -1,16 +1,16 @@
 // C = A * B' in half precision on Hopper's tensor cores: TMA, mbarriers, wgmma.
 //
-// A block of two warpgroups owns a 128 x 128 tile of C, a warpgroup 64 rows of it. One thread asks the
-// copy engine (TMA) for 64-deep slices of A and B, four stages ahead; the slices land swizzled by
-// 128 bytes, as the descriptors that wgmma reads expect them; a stage is asked for again as soon as
-// the products of the step before are known to be done.
+// A block of two warpgroups owns a 128 x 128 tile of C, a warpgroup 64 rows of it. One thread asks
+// the copy engine (TMA) for 64-deep slices of A and B, four stages ahead; the slices land swizzled
+// by 128 bytes, as the descriptors that wgmma reads expect them; a stage is asked for again as soon
+// as the products of the step before are known to be done.
 //
 // What it shows: the copy engine computes the addresses and the tensor core fetches its own
 // operands, so little is left around the instructions that a treatment could turn.
 //
-// A is m x k, B n x k, C m x n, all row-major; m and n are multiples of 128, k of 64. Sums are single
-// precision. The tensor maps have boxes of 64 x 128 halves. Shared memory: 4 * 32,768 bytes, and
-// 1,024 to align them. Needs sm_90a.
+// A is m x k, B n x k, C m x n, all row-major; m and n are multiples of 128, k of 64. Sums are
+// single precision. The tensor maps have boxes of 64 x 128 halves. Shared memory: 4 * 32,768 bytes,
+// and 1,024 to align them. Needs sm_90a.
 
 #include <cuda_fp16.h>
 
@@ -31,16 +31,18 @@ __device__ uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-__device__ void request(uint32_t tile, const TensorMap* map, int column, int row, uint32_t barrier) {
+__device__ void request(uint32_t tile, const TensorMap* map, int column, int row,
+                        uint32_t barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-          tile),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+      "%3}], [%4];" ::"r"(tile),
       "l"(map), "r"(column), "r"(row), "r"(barrier)
       : "memory");
 }
 
 __device__ void expect(uint32_t barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
 }
 
 __device__ void wait(uint32_t barrier, int phase) {
@@ -56,7 +58,8 @@ __device__ void wait(uint32_t barrier, int phase) {
 
 // Rows of 128 bytes, swizzled by 128; eight rows are 1,024 bytes.
 __device__ uint64_t descriptor(uint32_t tile) {
-  return (uint64_t{1} << 62) | (uint64_t{1024 / 16} << 32) | (uint64_t{1} << 16) | ((tile & 0x3ffff) >> 4);
+  return (uint64_t{1} << 62) | (uint64_t{1024 / 16} << 32) | (uint64_t{1} << 16) |
+         ((tile & 0x3ffff) >> 4);
 }
 
 #define FOUR(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
@@ -77,8 +80,8 @@ __device__ void multiply(float (&d)[64], uint64_t a, uint64_t b) {
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    matmul_wgmma_f16(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, half* c,
-                     int m, int n, int k) {
+    matmul_wgmma_f16(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,
+                     half* c, int m, int n, int k) {
   extern __shared__ uint8_t shared[];
   __shared__ __align__(8) uint64_t barriers[kStages];
   const uint32_t tiles = (shared_address(shared) + 1023) / 1024 * 1024;

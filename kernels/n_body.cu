@@ -4,8 +4,8 @@
 // one tile a block's width long. Per pair: three differences, a reciprocal square root, nine
 // multiply-adds; next to no memory traffic.
 //
-// What it shows: the largest effect in this folder, a third of the speed, in an inner loop of plain
-// floating point whose only integer work are addresses in shared memory.
+// What it shows: a fifth of the speed and more, lost to a name in an inner loop of plain floating
+// point whose only integer work are addresses in shared memory.
 //
 // A body is {x, y, z, mass}, an acceleration {x, y, z, 0}; n is a multiple of the block's width.
 

@@ -1,7 +1,7 @@
 // Prefix sums of each block's 256 values, by doubling distances in shared memory.
 //
-// What it shows: eight rounds of barrier, load, add, store. Barriers pin everything to its place; it
-// does not react.
+// What it shows: eight rounds of barrier, load, add, store. Barriers pin everything to its place;
+// it does not react.
 
 namespace {
 constexpr int kThreads = 256;

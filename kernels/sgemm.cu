@@ -1,14 +1,14 @@
 // C = A * B in single precision: the classic tiled matrix multiplication of plain CUDA.
 //
-// A block owns a 128 x 128 tile of C, a thread 8 x 8 of it: four neighbouring rows and columns in each
-// half of the tile, so that a warp's reads of shared memory meet no bank twice. Per step of 8 along k the
-// block stages a slice of A (transposed) and of B; while it multiplies them, the next slices are on
-// their way into registers.
+// A block owns a 128 x 128 tile of C, a thread 8 x 8 of it: four neighbouring rows and columns in
+// each half of the tile, so that a warp's reads of shared memory meet no bank twice. Per step of 8
+// along k the block stages a slice of A (transposed) and of B; while it multiplies them, the next
+// slices are on their way into registers.
 //
-// What it shows: no tensor core, no inline assembly, nothing that belongs to any library, and yet the
-// name decides about a quarter of its speed. Treated, the assembler keeps addresses of the results in
-// registers throughout the loop (the launch bounds let it, they ask for one block a multiprocessor); half
-// as many threads fit then.
+// What it shows: no tensor core, no inline assembly, nothing that belongs to any library, and yet
+// the name decides about a quarter of its speed. Treated, the assembler keeps addresses of the
+// results in registers throughout the loop (the launch bounds let it, they ask for one block a
+// multiprocessor); half as many threads fit then.
 //
 // A is m x k, B k x n, C m x n, all row-major; m and n are multiples of 128, k of 8.
 
@@ -19,7 +19,9 @@ constexpr int kPatch = 8;   // of C, per thread, both ways
 constexpr int kThreads = 256;
 
 // The i-th of a thread's rows or columns.
-__device__ int place(int thread, int i) { return thread * 4 + i / 4 * (kTile / 2) + i % 4; }
+__device__ int place(int thread, int i) {
+  return thread * 4 + i / 4 * (kTile / 2) + i % 4;
+}
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1)

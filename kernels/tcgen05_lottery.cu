@@ -1,16 +1,16 @@
 // Many small products on Blackwell's tensor cores, and another code at every assembly.
 //
-// A block multiplies one 128 x 64 by one 64 x 128 matrix: it copies both into shared memory, swizzled by
-// 128 bytes, one thread issues four tcgen05.mma, each 16 deep, all wait for them at an mbarrier and
-// carry the sums from tensor memory to global memory.
+// A block multiplies one 128 x 64 by one 64 x 128 matrix: it copies both into shared memory,
+// swizzled by 128 bytes, one thread issues four tcgen05.mma, each 16 deep, all wait for them at an
+// mbarrier and carry the sums from tensor memory to global memory.
 //
-// What it shows: the two descriptors' 64-bit additions are mirror images of each other, and which of
-// them gets which uniform register is drawn anew in every run of the assembler (12.9 and 13.0; in
-// 13.5 no longer): it depends on where memory happens to lie. With address-space randomisation off
-// every run repeats, which hides the lottery, but does not end it.
+// What it shows: the two descriptors' 64-bit additions are mirror images of each other, and which
+// of them gets which uniform register is drawn anew in every run of the assembler (of CUDA 12.8 to
+// 13.4; no longer in 13.5): it depends on where memory happens to lie. With address-space
+// randomisation off every run repeats, which hides the lottery, but does not end it.
 //
-// a and b hold 128 x 64 halves a block, c 128 x 128 floats; c = a * b'. Shared memory: 32,768 bytes.
-// Needs sm_100a.
+// a and b hold 128 x 64 halves a block, c 128 x 128 floats; c = a * b'. Shared memory: 32,768
+// bytes. Needs sm_100a.
 
 #include <cuda_fp16.h>
 
@@ -31,7 +31,8 @@ __device__ uint32_t shared_address(const void* pointer) {
 __device__ void copy_tile(uint32_t tile, const half* global) {
   for (int i = threadIdx.x; i < kTile * kDepth / 8; i += kThreads) {
     const int row = i / 8, chunk = i % 8;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(tile + row * 128 + ((chunk ^ (row & 7)) << 4)),
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(tile + row * 128 +
+                                                                   ((chunk ^ (row & 7)) << 4)),
                  "l"(global + i * 8));
   }
 }
@@ -65,10 +66,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int warp = threadIdx.x / 32;
 
   if (warp == 0) {
-    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 128;" ::"r"(shared_address(&allocated)));
+    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 128;" ::"r"(
+        shared_address(&allocated)));
     asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
   }
-  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&done)));
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&done)));
   copy_tile(a_tile, a + static_cast<size_t>(blockIdx.x) * kTile * kDepth);
   copy_tile(b_tile, b + static_cast<size_t>(blockIdx.x) * kTile * kDepth);
   asm volatile("cp.async.wait_all;");
@@ -90,10 +93,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
           "setp.ne.b32 me, %5, 0;\n"
           "@me tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, add;\n"
           "}" ::"r"(sums),
-          "l"(left + (kDescriptor + 2 * i)), "l"(right + (kDescriptor + 2 * i)), "r"(kShape), "r"(i), "r"(elected));
+          "l"(left + (kDescriptor + 2 * i)), "l"(right + (kDescriptor + 2 * i)), "r"(kShape),
+          "r"(i), "r"(elected));
     if (elected)
-      asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(
-          shared_address(&done)));
+      asm volatile(
+          "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(
+              shared_address(&done)));
   }
   asm volatile(
       "{\n"
@@ -105,7 +110,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   asm volatile("tcgen05.fence::after_thread_sync;");
 
   // A warp reaches 32 of the 128 lanes of tensor memory; a lane is a row.
-  float4* row = reinterpret_cast<float4*>(c + (static_cast<size_t>(blockIdx.x) * kTile + threadIdx.x) * kTile);
+  float4* row = reinterpret_cast<float4*>(
+      c + (static_cast<size_t>(blockIdx.x) * kTile + threadIdx.x) * kTile);
   for (int column = 0; column < kTile; column += 4) {
     float4 part;
     asm volatile(

@@ -4,8 +4,8 @@
 // touch memory in whole lines; the tile is one column wider than it seems, so that a column's
 // values lie in 32 different banks. It moves as many bytes as a copy does and should take as long.
 //
-// What it shows: that address arithmetic alone is not what makes a kernel react. Its loops have four
-// turns and vanish; nothing is left that the treatment would arrange in another way.
+// What it shows: that address arithmetic alone is not what makes a kernel react. Its loops have
+// four turns and vanish; nothing is left that the treatment would arrange in another way.
 //
 // in is rows x columns, out columns x rows, both row-major; any sizes.
 

@@ -20,8 +20,9 @@ command -v "$nvcc" >/dev/null || { echo "skipped: no nvcc; set NAMESAKE_CUDA_ROO
 mkdir -p "$out"
 for target in 80 90a; do
   number=${target%a}
+  source=$here/cutlass/gemm_sm$number.cu ptx=$out/cutlass_gemm_sm$number.ptx
   # A minute of work, so not done twice.
-  [ "$out/cutlass_gemm_sm$number.ptx" -nt "$here/cutlass/gemm_sm$number.cu" ] || "$nvcc" -std=c++17 -O3 --expt-relaxed-constexpr -diag-suppress 177,20012 -I"$include" -arch="compute_$target" -ptx \
-    "$here/cutlass/gemm_sm$number.cu" -o "$out/cutlass_gemm_sm$number.ptx"
-  echo "$out/cutlass_gemm_sm$number.ptx"
+  [ "$ptx" -nt "$source" ] ||
+    "$nvcc" -std=c++17 -O3 --expt-relaxed-constexpr -diag-suppress 177,20012 -I"$include" -arch="compute_$target" -ptx "$source" -o "$ptx"
+  echo "$ptx"
 done

@@ -1,12 +1,15 @@
 // An application that links PTX at run time, by several threads at once.
 //     nvjitlink_app LIBNVJITLINK PTX ARCHITECTURE… [--threads N]
-// The same as nvrtc_app, for nvJitLink: prints thread, architecture, bytes and a hash of each cubin.
+// The same as nvrtc_app, for nvJitLink: prints thread, architecture, bytes and a hash of each
+// cubin.
 #include "run_threads.h"
 
 namespace {
 
-// The library exports each function under a name that ends in its version; the header would choose it.
-constexpr const char* kVersions[] = {"13_5", "13_4", "13_3", "13_2", "13_1", "13_0", "12_9", "12_8"};
+// The library exports each function under a name that ends in its version; the header would choose
+// it.
+constexpr const char* kVersions[] = {"13_5", "13_4", "13_3", "13_2",
+                                     "13_1", "13_0", "12_9", "12_8"};
 constexpr int kInputPtx = 2;
 
 struct JitLink {
@@ -46,8 +49,9 @@ std::string assemble(const JitLink& link, const std::string& ptx, const std::str
   const char* options[] = {option.c_str()};
   size_t size = 0;
   // The size of PTX counts its final zero.
-  if (link.create(&handle, 1, options) || link.add(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "in.ptx") ||
-      link.complete(handle) || link.cubin_size(handle, &size))
+  if (link.create(&handle, 1, options) ||
+      link.add(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "in.ptx") || link.complete(handle) ||
+      link.cubin_size(handle, &size))
     fail("cannot link for " + architecture);
   std::string cubin(size, 0);
   link.cubin(handle, cubin.data());

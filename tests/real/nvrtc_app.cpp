@@ -1,8 +1,8 @@
 // An application that compiles CUDA C++ at run time, by several threads at once.
 //     nvrtc_app LIBNVRTC SOURCE ARCHITECTURE… [--threads N]
-// Each of N threads (4) compiles SOURCE in turn for every ARCHITECTURE (sm_80 …), and a line for each
-// is printed at the end: thread, architecture, bytes and a hash of the cubin. Whatever the threads'
-// order, one architecture must have one hash.
+// Each of N threads (4) compiles SOURCE in turn for every ARCHITECTURE (sm_80 …), and a line for
+// each is printed at the end: thread, architecture, bytes and a hash of the cubin. Whatever the
+// threads' order, one architecture must have one hash.
 #include "run_threads.h"
 
 namespace {
@@ -37,9 +37,11 @@ Nvrtc open(const char* path) {
   return nvrtc;
 }
 
-std::string compile(const Nvrtc& nvrtc, const std::string& source, const std::string& architecture) {
+std::string compile(const Nvrtc& nvrtc, const std::string& source,
+                    const std::string& architecture) {
   Nvrtc::Program program;
-  if (nvrtc.create(&program, source.c_str(), "source.cu", 0, nullptr, nullptr)) fail("cannot create a program");
+  if (nvrtc.create(&program, source.c_str(), "source.cu", 0, nullptr, nullptr))
+    fail("cannot create a program");
   const std::string option = "-arch=" + architecture;
   const char* options[] = {option.c_str()};
   size_t size = 0;

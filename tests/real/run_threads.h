@@ -1,4 +1,5 @@
-// What nvrtc_app and nvjitlink_app share: many threads, each assembling one text for all architectures.
+// What nvrtc_app and nvjitlink_app share: many threads, each assembling one text for all
+// architectures.
 #pragma once
 
 #include <dlfcn.h>
@@ -29,8 +30,8 @@ inline uint64_t hash(const std::string& bytes) {  // FNV-1a
   return value;
 }
 
-// PROGRAM LIBRARY FILE ARCHITECTURE… [--threads N]. A line for each cubin: thread, architecture, bytes, hash.
-// open(library) gives assemble(text, architecture), which gives the cubin.
+// PROGRAM LIBRARY FILE ARCHITECTURE… [--threads N]. A line for each cubin: thread, architecture,
+// bytes, hash. open(library) gives assemble(text, architecture), which gives the cubin.
 template <typename Open>
 int run_threads(int count, char** arguments, Open open) {
   std::vector<std::string> architectures;
@@ -41,7 +42,8 @@ int run_threads(int count, char** arguments, Open open) {
     else
       architectures.push_back(arguments[i]);
   }
-  if (architectures.empty()) fail("usage: " + std::string(arguments[0]) + " LIBRARY FILE ARCHITECTURE… [--threads N]");
+  if (architectures.empty())
+    fail("usage: " + std::string(arguments[0]) + " LIBRARY FILE ARCHITECTURE… [--threads N]");
 
   const auto assemble = open(arguments[1]);
   std::ifstream file(arguments[2]);
@@ -49,7 +51,9 @@ int run_threads(int count, char** arguments, Open open) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
 
   // Each thread begins with another architecture, so that all of them are in work at once.
-  auto architecture = [&](int thread, size_t i) { return architectures[(i + thread) % architectures.size()]; };
+  auto architecture = [&](int thread, size_t i) {
+    return architectures[(i + thread) % architectures.size()];
+  };
   std::vector<std::vector<std::string>> cubins(threads);
   std::vector<std::thread> workers;
   for (int thread = 0; thread < threads; thread++)
@@ -61,7 +65,7 @@ int run_threads(int count, char** arguments, Open open) {
 
   for (int thread = 0; thread < threads; thread++)
     for (size_t i = 0; i < architectures.size(); i++)
-      std::printf("%d %s %zu %016" PRIx64 "\n", thread, architecture(thread, i).c_str(), cubins[thread][i].size(),
-                  hash(cubins[thread][i]));
+      std::printf("%d %s %zu %016" PRIx64 "\n", thread, architecture(thread, i).c_str(),
+                  cubins[thread][i].size(), hash(cubins[thread][i]));
   return 0;
 }
