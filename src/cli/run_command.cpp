@@ -26,29 +26,6 @@ struct Options {
   CLI::App* app = nullptr;
 };
 
-session::Rule rule_of(session::Treatment treatment, std::string pattern) {
-  session::Rule rule;
-  rule.treatment = treatment;
-  rule.pattern = std::move(pattern);
-  return rule;
-}
-
-// --treat and --untreat in the order typed; the last that fits decides, as in most commands, so that
-// "--untreat '*' --treat 'gemm*'" does what it says. The hook takes the first that fits.
-std::vector<session::Rule> rules_of(const Options& options) {
-  std::vector<session::Rule> rules;
-  size_t treat = 0, untreat = 0;
-  for (const CLI::Option* option : options.app->parse_order()) {
-    if (option->check_lname("treat") && treat < options.treat.size()) {
-      rules.push_back(rule_of(session::Treatment::treated, options.treat[treat++]));
-    } else if (option->check_lname("untreat") && untreat < options.untreat.size()) {
-      rules.push_back(rule_of(session::Treatment::untreated, options.untreat[untreat++]));
-    }
-  }
-  std::reverse(rules.begin(), rules.end());
-  return rules;
-}
-
 session::Treatment hook_treatment(policy::Treatment treatment) {
   switch (treatment) {
     case policy::Treatment::treated: return session::Treatment::treated;
@@ -56,6 +33,28 @@ session::Treatment hook_treatment(policy::Treatment treatment) {
     case policy::Treatment::natural: break;
   }
   return session::Treatment::natural;
+}
+
+session::Rule hook_rule(const policy::Rule& rule) {
+  session::Rule hooked;
+  hooked.treatment = hook_treatment(rule.treatment);
+  hooked.pattern = rule.pattern();
+  hooked.architecture = rule.architecture;
+  return hooked;
+}
+
+// --treat and --untreat in the order typed, which their two lists no longer know.
+std::vector<policy::Choice> choices_of(const Options& options) {
+  std::vector<policy::Choice> choices;
+  size_t treat = 0, untreat = 0;
+  for (const CLI::Option* option : options.app->parse_order()) {
+    if (option->check_lname("treat") && treat < options.treat.size()) {
+      choices.push_back({policy::Treatment::treated, options.treat[treat++]});
+    } else if (option->check_lname("untreat") && untreat < options.untreat.size()) {
+      choices.push_back({policy::Treatment::untreated, options.untreat[untreat++]});
+    }
+  }
+  return choices;
 }
 
 // A policy speaks of assemblers by version; the hook knows them by file. So each rule is made for
@@ -68,8 +67,7 @@ Status add_policy(const std::string& file, session::Settings& settings, std::opt
   std::vector<toolchain::Tool> tools = toolchain::find_tools();
   std::set<std::string> absent;
   for (const policy::Rule& rule : policy.rules) {
-    session::Rule hooked = rule_of(hook_treatment(rule.treatment), rule.pattern());
-    hooked.architecture = rule.architecture;
+    session::Rule hooked = hook_rule(rule);
     if (rule.assembler.version.empty() || rule.assembler.version == "any") {
       settings.rules.push_back(std::move(hooked));
       continue;
@@ -129,7 +127,8 @@ Result<int> run_command(const Options& options, const Global& global) {
   session::RunOptions run;
   std::optional<int64_t> spill_limit;
   int timeout = options.timeout;
-  run.settings.rules = rules_of(options);
+  TRY_ASSIGN(std::vector<policy::Rule> typed, policy::rules_of(choices_of(options)));
+  for (const policy::Rule& rule : typed) run.settings.rules.push_back(hook_rule(rule));
   if (!options.policy.empty()) TRY(add_policy(options.policy, run.settings, spill_limit, timeout));
   if (run.settings.rules.empty()) return error("nothing to decide: give --treat GLOB, --untreat GLOB or --policy FILE");
   for (const std::string& assembler : options.assemblers) {

@@ -100,10 +100,11 @@ int answer(const struct question* question) {
 
   struct verdict verdict;
   if (text_equal(question->needle, "sm_")) {
-    if (question->truth) architecture_learn(question->name);
+    architecture_learn(question->name);
     verdict = (struct verdict){architecture_here(), 0, (uint8_t)question->truth, NS_OBSERVED};
   } else if (wanted) {
     verdict = decide(c, question, image);
+    architecture_used();
     learn_name(question->name);
   } else {
     verdict = (struct verdict){architecture_here(), 0, (uint8_t)question->truth, NS_OBSERVED};

@@ -50,6 +50,7 @@ static inline uint64_t image_site(const struct image* image, uintptr_t address) 
 
 void architecture_learn(const char* target);
 uint32_t architecture_here(void);
+void architecture_used(void); /* a name was tested: the next target is another module's */
 
 /* --- answer.c --- */
 

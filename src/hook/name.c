@@ -9,9 +9,9 @@
  * nothing before it to refer to.
  *
  * Not decoded, so that only a glob on the symbol reaches them: operators and conversions, functions
- * local to functions, template arguments that hold expressions (other than literals and addresses
- * of functions), and what is no Itanium mangling at all. A text that is not mangled is its own
- * readable name; the callers try the symbol itself first.
+ * local to functions, members of std's abbreviated classes, template arguments that hold expressions
+ * (other than literals and addresses of functions), and what is no Itanium mangling at all. A text
+ * that is not mangled is its own readable name; the callers try the symbol itself first.
  */
 #include "name.h"
 
@@ -125,39 +125,20 @@ static int skip_arguments(struct parser* p) {
   return accept(p, 'E') || fail(p);
 }
 
-static const char* standard_name(char c) {
-  switch (c) {
-    case 'a':
-      return "allocator";
-    case 'b':
-      return "basic_string";
-    case 's':
-      return "string";
-    case 'i':
-      return "istream";
-    case 'o':
-      return "ostream";
-    case 'd':
-      return "iostream";
-    default:
-      return 0;
-  }
-}
-
-/* From behind the S: std, one of its classes, or something met before. */
+/* From behind the S: std, one of its abbreviated classes, or something met before. A name of its
+ * own can begin with the first only. */
 static int skip_substitution(struct parser* p, struct output* out) {
-  const char* name = standard_name(*p->at);
+  char c = *p->at;
   if (accept(p, 't')) {
     put_component(out, "std", 3);
     return 1;
   }
-  if (name) {
+  if (out) return fail(p);
+  if (c >= 'a' && c <= 'z') {
     p->at++;
-    put_component(out, "std", 3);
-    put_component(out, name, text_length(name));
     return 1;
   }
-  return out ? fail(p) : skip_reference(p);
+  return skip_reference(p);
 }
 
 static void put_again(struct output* out, const char* prefix) {

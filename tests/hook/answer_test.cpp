@@ -53,6 +53,13 @@ TEST(Answer, depends_on_the_architecture_where_the_rule_does) {
   EXPECT_EQ(assembled(ptx, {treat("*", "sm_90a")}), "k neutral\nk treated\nk neutral\n");
 }
 
+TEST(Answer, goes_by_what_is_assembled_for_and_not_by_the_older_target_of_the_text) {
+  EXPECT_EQ(assembled(".target sm_80\n.entry k\n", {treat("*", "sm_90")}, {"-arch=sm_90"}),
+            "k treated\n");
+  EXPECT_EQ(assembled(".target sm_80\n.entry k\n", {treat("*", "sm_80")}, {"-arch=sm_90"}),
+            "k neutral\n");
+}
+
 TEST(Answer, is_natural_and_says_so_where_the_architecture_is_unknown) {
   Input input(".target sm_80\n.target sm_90\n.entry k\n");
   auto hooked = run_hooked({target("ptxas"), "--split", "2", input.path(), "-o", input.output()},
@@ -159,7 +166,7 @@ TEST(Record, holds_the_whole_test) {
   EXPECT_EQ(test.rule, 1);
   EXPECT_GT(test.call_site, 0u);
   EXPECT_LT(test.call_site, std::filesystem::file_size(target("ptxas")));
-  EXPECT_EQ(asked(hooked.recording, "sm_").size(), 1u);
+  EXPECT_EQ(asked(hooked.recording, "sm_").size(), 2u);  // of the target and of the word behind it
   ASSERT_EQ(hooked.recording.processes.size(), 1u);
   EXPECT_TRUE(hooked.recording.processes[0].assembler);
   EXPECT_TRUE(hooked.recording.processes[0].ended);

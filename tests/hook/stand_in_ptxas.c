@@ -9,7 +9,8 @@ static const char* volatile sm = "sm_";
 static const char* volatile trigger = "cutlass";
 
 __attribute__((visibility("default"))) void stand_in_target(const char* target) {
-  if (!strstr(target, sm)) exit(3);
+  static const char* volatile answer; /* or the question would be left out */
+  answer = strstr(target, sm);
 }
 
 __attribute__((visibility("default"))) void stand_in_assemble(const char* name, FILE* out) {
