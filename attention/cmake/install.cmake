@@ -33,5 +33,7 @@ if(library_type STREQUAL STATIC_LIBRARY)
 else()
   set(pkgconfig_public "-L\${libdir} -lnamesake-attention")
 endif()
+# From lib/pkgconfig up to the prefix, so that the folder may be moved.
+file(RELATIVE_PATH pkgconfig_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/namesake-attention.pc.in ${CMAKE_CURRENT_BINARY_DIR}/namesake-attention.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/namesake-attention.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,4 +1,5 @@
-// Attention over eight tokens in forty lines. Host memory, so the CPU computes it; with device memory, the same call runs on the GPU.
+// Attention over eight tokens in forty lines. Host memory, so the CPU computes it; with device
+// memory, the same call runs on the GPU.
 #include <namesake/attention.h>
 
 #include <cstdint>
@@ -28,11 +29,14 @@ int main() {
 
   attention::Plan plan;
   attention::Status status = prepare(call, plan);
-  if (status.ok()) status = plan.run(nullptr, 0, nullptr);  // on a GPU: plan.workspace_bytes() of device memory, a stream
+  if (status.ok())
+    status = plan.run(nullptr, 0,
+                      nullptr);  // on a GPU: plan.workspace_bytes() of device memory, a stream
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.message.c_str());
     return 1;
   }
   std::printf("%s kernel, because %s\n", name(plan.kernel()), plan.why().c_str());
-  for (int64_t t = 0; t < tokens; t++) std::printf("token %d: log-sum-exp %.4f\n", static_cast<int>(t), lse[t]);
+  for (int64_t t = 0; t < tokens; t++)
+    std::printf("token %d: log-sum-exp %.4f\n", static_cast<int>(t), lse[t]);
 }

@@ -9,7 +9,9 @@
 namespace namesake::attention {
 
 struct PlanAccess {
-  static void set(Plan& plan, std::shared_ptr<const Plan::State> state) { plan.state_ = std::move(state); }
+  static void set(Plan& plan, std::shared_ptr<const Plan::State> state) {
+    plan.state_ = std::move(state);
+  }
   static const Plan::State* get(const Plan& plan) { return plan.state_.get(); }
 };
 
@@ -41,9 +43,9 @@ Status place_of_all(const Problem& p, Place& place) {
       place = here;
     } else if (here != place) {
       const char* names[] = {"host", "device"};
-      return {Code::invalid_argument, std::string(first) + " is " + names[static_cast<int>(place)] +
-                                          " memory and " + what + " is " + names[static_cast<int>(here)] +
-                                          " memory: all must lie in one place"};
+      return {Code::invalid_argument,
+              std::string(first) + " is " + names[static_cast<int>(place)] + " memory and " + what +
+                  " is " + names[static_cast<int>(here)] + " memory: all must lie in one place"};
     }
   }
   return {};
@@ -54,7 +56,8 @@ Status prepare_reference(const Problem& problem, Kernel asked, Plan& plan) {
   auto state = std::make_shared<Plan::State>();
   state->problem = problem;
   state->kernel = Kernel::reference;
-  state->why = asked == Kernel::reference ? "the reference was asked for" : "the tensors are host memory";
+  state->why =
+      asked == Kernel::reference ? "the reference was asked for" : "the tensors are host memory";
   PlanAccess::set(plan, std::move(state));
   return {};
 }
@@ -86,7 +89,8 @@ Status prepare(const Forward& call, Plan& plan) {
                                         " kernel was asked for, but the tensors are host memory"};
   }
   if (call.kernel == Kernel::reference)
-    return {Code::invalid_argument, "the reference was asked for, but the tensors are device memory"};
+    return {Code::invalid_argument,
+            "the reference was asked for, but the tensors are device memory"};
   DeviceInfo device;
   if (Status s = current_device(device); !s.ok()) return s;
   return prepare_gpu(problem, device, call.kernel, plan);
@@ -98,17 +102,26 @@ Status prepare_for(const Forward& call, const DeviceInfo& device, Plan& plan) {
   return prepare_gpu(problem, device, call.kernel, plan);
 }
 
-const Problem& problem_of(const Plan& plan) { return PlanAccess::get(plan)->problem; }
+const Problem& problem_of(const Plan& plan) {
+  return PlanAccess::get(plan)->problem;
+}
 
-Kernel Plan::kernel() const { return state_ ? state_->kernel : Kernel::automatic; }
+Kernel Plan::kernel() const {
+  return state_ ? state_->kernel : Kernel::automatic;
+}
 
-const std::string& Plan::why() const { return state_ ? state_->why : kNothing; }
+const std::string& Plan::why() const {
+  return state_ ? state_->why : kNothing;
+}
 
-size_t Plan::workspace_bytes() const { return state_ && state_->gpu ? state_->gpu->workspace_bytes() : 0; }
+size_t Plan::workspace_bytes() const {
+  return state_ && state_->gpu ? state_->gpu->workspace_bytes() : 0;
+}
 
 std::string Plan::describe() const {
   if (!state_) return kNothing;
-  return state_->gpu ? state_->gpu->describe() : "reference " + attention::describe(state_->problem);
+  return state_->gpu ? state_->gpu->describe()
+                     : "reference " + attention::describe(state_->problem);
 }
 
 Status Plan::run(void* workspace, size_t bytes, Stream stream) const {

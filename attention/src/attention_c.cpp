@@ -26,12 +26,15 @@ Status translate(const namesake_attention_call* call, Forward& f) {
   if (call->struct_bytes != sizeof(namesake_attention_call))
     return {Code::invalid_argument, "struct_bytes is " + std::to_string(call->struct_bytes) +
                                         ": set it to sizeof(namesake_attention_call), " +
-                                        std::to_string(sizeof(namesake_attention_call)) + " in this library"};
+                                        std::to_string(sizeof(namesake_attention_call)) +
+                                        " in this library"};
   if (call->dtype != NAMESAKE_ATTENTION_FP16 && call->dtype != NAMESAKE_ATTENTION_BF16)
     return {Code::invalid_argument,
-            "dtype is " + std::to_string(call->dtype) + ": give NAMESAKE_ATTENTION_FP16 or NAMESAKE_ATTENTION_BF16"};
+            "dtype is " + std::to_string(call->dtype) +
+                ": give NAMESAKE_ATTENTION_FP16 or NAMESAKE_ATTENTION_BF16"};
   if (call->kernel < NAMESAKE_ATTENTION_AUTOMATIC || call->kernel > NAMESAKE_ATTENTION_HOPPER)
-    return {Code::invalid_argument, "kernel is " + std::to_string(call->kernel) + ", which names no kernel"};
+    return {Code::invalid_argument,
+            "kernel is " + std::to_string(call->kernel) + ", which names no kernel"};
   f.dtype = static_cast<DType>(call->dtype);
   f.kernel = static_cast<Kernel>(call->kernel);
   f.batch = call->batch;
@@ -82,8 +85,8 @@ int guarded(Function function, char* message, size_t bytes) {
 
 using namespace namesake::attention;
 
-int namesake_attention_query(const namesake_attention_call* call, size_t* workspace_bytes, int32_t* kernel,
-                             char* message, size_t message_bytes) {
+int namesake_attention_query(const namesake_attention_call* call, size_t* workspace_bytes,
+                             int32_t* kernel, char* message, size_t message_bytes) {
   return guarded(
       [&] {
         Plan plan;
@@ -97,8 +100,9 @@ int namesake_attention_query(const namesake_attention_call* call, size_t* worksp
       message, message_bytes);
 }
 
-int namesake_attention_forward(const namesake_attention_call* call, void* workspace, size_t workspace_bytes,
-                               CUstream_st* stream, char* message, size_t message_bytes) {
+int namesake_attention_forward(const namesake_attention_call* call, void* workspace,
+                               size_t workspace_bytes, CUstream_st* stream, char* message,
+                               size_t message_bytes) {
   return guarded(
       [&] {
         say("", message, message_bytes);

@@ -23,20 +23,28 @@ void append(std::string& text, const char* label, const Tensor& t) {
 
 const char* name(Kernel kernel) {
   switch (kernel) {
-    case Kernel::automatic: return "automatic";
-    case Kernel::reference: return "reference";
-    case Kernel::portable: return "portable";
-    case Kernel::hopper: return "hopper";
+    case Kernel::automatic:
+      return "automatic";
+    case Kernel::reference:
+      return "reference";
+    case Kernel::portable:
+      return "portable";
+    case Kernel::hopper:
+      return "hopper";
   }
   return "unknown";
 }
 
 const char* name(DType dtype) {
   switch (dtype) {
-    case DType::fp16: return "fp16";
-    case DType::bf16: return "bf16";
-    case DType::e4m3: return "e4m3";
-    case DType::e5m2: return "e5m2";
+    case DType::fp16:
+      return "fp16";
+    case DType::bf16:
+      return "bf16";
+    case DType::e4m3:
+      return "e4m3";
+    case DType::e5m2:
+      return "e5m2";
   }
   return "unknown";
 }
@@ -58,7 +66,8 @@ std::string describe(const Problem& p) {
   append(text, "v", p.v);
   append(text, "o", p.o);
   if (p.lse) {
-    text += " lse[" + std::to_string(p.lse_stride_batch) + ' ' + std::to_string(p.lse_stride_head) + ']';
+    text += " lse[" + std::to_string(p.lse_stride_batch) + ' ' + std::to_string(p.lse_stride_head) +
+            ']';
   }
   if (p.seqused_q) text += " seqused_q";
   if (p.seqused_kv) text += " seqused_kv";

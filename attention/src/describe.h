@@ -1,4 +1,5 @@
-// A problem as one line of text, pointers by name: the part of a launch plan that every kernel shares.
+// A problem as one line of text, pointers by name: the part of a launch plan that every kernel
+// shares.
 #pragma once
 
 #include <string>

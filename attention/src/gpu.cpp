@@ -37,8 +37,8 @@ using PortablePlan = PlanOf<sm80::Plan, sm80::workspace_bytes, sm80::describe, s
 Status place_of(const void* data, const char* what, Place& place) {
   cudaPointerAttributes attributes{};
   const cudaError_t error = cudaPointerGetAttributes(&attributes, data);
-  if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary ||
-      error == cudaErrorInitializationError) {
+  if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver ||
+      error == cudaErrorStubLibrary || error == cudaErrorInitializationError) {
     cudaGetLastError();  // no GPU is no error: leave none behind
     place = Place::host;
     return {};
@@ -48,13 +48,15 @@ Status place_of(const void* data, const char* what, Place& place) {
     return failed("asking where the tensors lie failed", error);
   }
   place = Place::host;
-  if (attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged) return {};
+  if (attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged)
+    return {};
   place = Place::device;
   int current = 0;
   if (attributes.type == cudaMemoryTypeDevice && cudaGetDevice(&current) == cudaSuccess &&
       attributes.device != current) {
-    return {Code::invalid_argument, std::string(what) + " lies on device " + std::to_string(attributes.device) +
-                                        " while device " + std::to_string(current) +
+    return {Code::invalid_argument, std::string(what) + " lies on device " +
+                                        std::to_string(attributes.device) + " while device " +
+                                        std::to_string(current) +
                                         " is current: call cudaSetDevice first"};
   }
   return {};
@@ -73,7 +75,8 @@ Status current_device(DeviceInfo& device) {
       {cudaDevAttrL2CacheSize, &l2},
   };
   for (const auto& [attribute, value] : wanted) {
-    if (const cudaError_t error = cudaDeviceGetAttribute(value, attribute, d.ordinal); error != cudaSuccess)
+    if (const cudaError_t error = cudaDeviceGetAttribute(value, attribute, d.ordinal);
+        error != cudaSuccess)
       return failed("asking for the device's properties failed", error);
   }
   d.l2_bytes = l2;
@@ -86,11 +89,13 @@ Status require_device(int ordinal) {
   if (const cudaError_t error = cudaGetDevice(&current); error != cudaSuccess)
     return failed("asking for the current device failed", error);
   if (current == ordinal) return {};
-  return {Code::invalid_argument, "the plan was made for device " + std::to_string(ordinal) + " while device " +
-                                      std::to_string(current) + " is current: call cudaSetDevice first"};
+  return {Code::invalid_argument, "the plan was made for device " + std::to_string(ordinal) +
+                                      " while device " + std::to_string(current) +
+                                      " is current: call cudaSetDevice first"};
 }
 
-Status choose_kernel(const Problem& problem, const DeviceInfo& device, Kernel asked, Choice& choice) {
+Status choose_kernel(const Problem& problem, const DeviceInfo& device, Kernel asked,
+                     Choice& choice) {
   std::string why_not_hopper;
   if (asked != Kernel::portable) {
     if (sm90::supports(problem, device, &why_not_hopper)) {
@@ -103,7 +108,8 @@ Status choose_kernel(const Problem& problem, const DeviceInfo& device, Kernel as
     if (asked == Kernel::hopper) return {Code::unsupported, why_not_hopper};
   }
   std::string why_not_portable;
-  if (!sm80::supports(problem, device, &why_not_portable)) return {Code::unsupported, why_not_portable};
+  if (!sm80::supports(problem, device, &why_not_portable))
+    return {Code::unsupported, why_not_portable};
   choice.plan = std::make_unique<PortablePlan>(sm80::plan(problem, device));
   choice.kernel = Kernel::portable;
   choice.why = asked == Kernel::portable ? "the portable kernel was asked for" : why_not_hopper;

@@ -34,6 +34,7 @@ struct Choice {
 };
 
 // The kernel that was asked for or, asked for `automatic`, the fastest that takes the problem.
-Status choose_kernel(const Problem& problem, const DeviceInfo& device, Kernel asked, Choice& choice);
+Status choose_kernel(const Problem& problem, const DeviceInfo& device, Kernel asked,
+                     Choice& choice);
 
 }  // namespace namesake::attention

@@ -4,7 +4,8 @@ namespace namesake::attention {
 namespace {
 
 Status no_gpu() {
-  return {Code::unsupported, "this build of namesake-attention has no GPU kernels: build it with nvcc 13.0"};
+  return {Code::unsupported,
+          "this build of namesake-attention has no GPU kernels: build it with nvcc 13.0"};
 }
 
 }  // namespace
@@ -14,10 +15,16 @@ Status place_of(const void*, const char*, Place& place) {
   return {};
 }
 
-Status current_device(DeviceInfo&) { return no_gpu(); }
+Status current_device(DeviceInfo&) {
+  return no_gpu();
+}
 
-Status require_device(int) { return no_gpu(); }
+Status require_device(int) {
+  return no_gpu();
+}
 
-Status choose_kernel(const Problem&, const DeviceInfo&, Kernel, Choice&) { return no_gpu(); }
+Status choose_kernel(const Problem&, const DeviceInfo&, Kernel, Choice&) {
+  return no_gpu();
+}
 
 }  // namespace namesake::attention

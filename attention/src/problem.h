@@ -1,4 +1,5 @@
-// One forward call as every backend sees it: validated, normalised, with nothing optional left open.
+// One forward call as every backend sees it: validated, normalised, with nothing optional left
+// open.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@ namespace namesake::attention {
 
 struct Problem {
   DType dtype = DType::fp16;
-  int32_t batch = 0, seqlen_q = 0, seqlen_kv = 0;  // seqlen_*: the longest sequence when lengths vary
+  int32_t batch = 0, seqlen_q = 0,
+          seqlen_kv = 0;  // seqlen_*: the longest sequence when lengths vary
   int32_t heads_q = 0, heads_kv = 0, head_dim = 0;
   int64_t total_q = 0, total_kv = 0;  // packed variable lengths: rows in all; else 0
 
@@ -19,7 +21,8 @@ struct Problem {
 
   const int32_t* cu_seqlens_q = nullptr;  // packed: batch + 1 entries on the device, or null
   const int32_t* cu_seqlens_kv = nullptr;
-  const int32_t* seqused_q = nullptr;  // padded: the length in use of each sequence, on the device, or null
+  const int32_t* seqused_q =
+      nullptr;  // padded: the length in use of each sequence, on the device, or null
   const int32_t* seqused_kv = nullptr;
 
   bool causal = false;  // bottom-right aligned: query row i sees keys j <= i + len_kv - len_q

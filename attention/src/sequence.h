@@ -7,8 +7,10 @@
 namespace namesake::attention {
 
 struct Sequence {
-  int64_t first_q = 0, first_kv = 0;    // first row, in the packed tensors; 0 where there is a batch stride
-  int32_t length_q = 0, length_kv = 0;  // held to the maxima of the problem, whatever the device's arrays say
+  int64_t first_q = 0,
+          first_kv = 0;  // first row, in the packed tensors; 0 where there is a batch stride
+  int32_t length_q = 0,
+          length_kv = 0;  // held to the maxima of the problem, whatever the device's arrays say
 };
 
 NAMESAKE_HOST_DEVICE inline int32_t held_to(int64_t length, int32_t maximum) {
@@ -31,7 +33,8 @@ NAMESAKE_HOST_DEVICE inline Sequence sequence_of(const Problem& p, int32_t batch
 }
 
 // Elements from tensor.data to row `first` of a sequence and head.
-NAMESAKE_HOST_DEVICE inline int64_t offset_of(const Tensor& t, int32_t batch, int64_t first, int32_t head) {
+NAMESAKE_HOST_DEVICE inline int64_t offset_of(const Tensor& t, int32_t batch, int64_t first,
+                                              int32_t head) {
   return batch * t.stride_batch + first * t.stride_seq + head * t.stride_head;
 }
 

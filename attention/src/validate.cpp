@@ -15,13 +15,18 @@ constexpr int64_t kMostBatch = int64_t{1} << 30;
 constexpr int64_t kMostElements = int64_t{1} << 60;  // offsets stay far from the end of 64 bits
 constexpr int64_t kElementBytes = 2;
 
-Status invalid(std::string message) { return {Code::invalid_argument, std::move(message)}; }
+Status invalid(std::string message) {
+  return {Code::invalid_argument, std::move(message)};
+}
 
-std::string text(int64_t value) { return std::to_string(value); }
+std::string text(int64_t value) {
+  return std::to_string(value);
+}
 
 Status check_size(const char* what, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return {};
-  return invalid(std::string(what) + " is " + text(value) + ": give " + text(least) + " to " + text(most));
+  return invalid(std::string(what) + " is " + text(value) + ": give " + text(least) + " to " +
+                 text(most));
 }
 
 struct Extent {
@@ -42,15 +47,17 @@ Status check_tensor(const char* what, const Tensor& t, const Extent& extent) {
   for (const auto& [label, dimension] : dimensions) {
     const auto [stride, size] = dimension;
     if (stride < 0)
-      return invalid(std::string(what) + "." + label + " is " + text(stride) + ": strides may not be negative");
+      return invalid(std::string(what) + "." + label + " is " + text(stride) +
+                     ": strides may not be negative");
     if (size > 1 && stride > kMostElements / size)
-      return invalid(std::string(what) + "." + label + " is " + text(stride) + ": no memory is that large");
+      return invalid(std::string(what) + "." + label + " is " + text(stride) +
+                     ": no memory is that large");
   }
   return {};
 }
 
-// Sorted by stride, each dimension must step over all that the smaller ones reach. That also refuses a few interleavings
-// that happen not to collide; no tensor library makes those.
+// Sorted by stride, each dimension must step over all that the smaller ones reach. That also
+// refuses a few interleavings that happen not to collide; no tensor library makes those.
 bool elements_are_distinct(const Tensor& t, const Extent& extent, int64_t head_dim) {
   std::array<std::pair<int64_t, int64_t>, 3> dimensions = {
       {{t.stride_batch, extent.batch}, {t.stride_seq, extent.rows}, {t.stride_head, extent.heads}}};
@@ -71,12 +78,15 @@ Status check_lengths(const Forward& call) {
                    " is null while the other is not: packed lengths come in pairs");
   if (packed_q && (call.seqused_q || call.seqused_kv))
     return invalid("cu_seqlens_* and seqused_* are both given: a call is packed or padded");
-  for (const int32_t* lengths : {call.cu_seqlens_q, call.cu_seqlens_kv, call.seqused_q, call.seqused_kv})
+  for (const int32_t* lengths :
+       {call.cu_seqlens_q, call.cu_seqlens_kv, call.seqused_q, call.seqused_kv})
     if (reinterpret_cast<uintptr_t>(lengths) % alignof(int32_t) != 0)
       return invalid("an array of lengths does not start at a multiple of 4 bytes");
   if (!packed_q) {
     if (call.total_q != 0 || call.total_kv != 0)
-      return invalid("total_q and total_kv count the rows of packed tensors: leave them 0 without cu_seqlens_*");
+      return invalid(
+          "total_q and total_kv count the rows of packed tensors: leave them 0 without "
+          "cu_seqlens_*");
     return {};
   }
   if (Status s = check_size("total_q", call.total_q, 0, kMostElements); !s.ok()) return s;
@@ -96,11 +106,13 @@ Status check_lse(const Forward& call, int64_t rows, Problem& p) {
   }
   if (packed) p.lse_stride_batch = 0;
   const Extent extent{packed ? 1 : call.batch, rows, call.heads_q};
-  if (Status s = check_tensor("lse", {call.lse, p.lse_stride_batch, 1, p.lse_stride_head}, extent); !s.ok())
+  if (Status s = check_tensor("lse", {call.lse, p.lse_stride_batch, 1, p.lse_stride_head}, extent);
+      !s.ok())
     return s;
   if (!extent.empty() &&
       !elements_are_distinct({call.lse, p.lse_stride_batch, 1, p.lse_stride_head}, extent, 1))
-    return invalid("lse's strides make two of its elements share memory: give larger ones, or 0 for dense");
+    return invalid(
+        "lse's strides make two of its elements share memory: give larger ones, or 0 for dense");
   return {};
 }
 
@@ -109,11 +121,14 @@ Status check_lse(const Forward& call, int64_t rows, Problem& p) {
 Status validate(const Forward& call, Problem& problem) {
   switch (call.dtype) {
     case DType::fp16:
-    case DType::bf16: break;
+    case DType::bf16:
+      break;
     case DType::e4m3:
-    case DType::e5m2: return {Code::unsupported, "fp8 is not supported yet: give fp16 or bf16"};
+    case DType::e5m2:
+      return {Code::unsupported, "fp8 is not supported yet: give fp16 or bf16"};
     default:
-      return invalid("dtype is " + text(static_cast<int>(call.dtype)) + ", which names no element type");
+      return invalid("dtype is " + text(static_cast<int>(call.dtype)) +
+                     ", which names no element type");
   }
   if (Status s = check_size("batch", call.batch, 0, kMostBatch); !s.ok()) return s;
   if (Status s = check_size("seqlen_q", call.seqlen_q, 0, kMostRows); !s.ok()) return s;
@@ -150,13 +165,14 @@ Status validate(const Forward& call, Problem& problem) {
   p.seqused_q = call.seqused_q;
   p.seqused_kv = call.seqused_kv;
   p.causal = call.causal;
-  p.softmax_scale =
-      call.softmax_scale > 0 ? call.softmax_scale : 1.0f / std::sqrt(static_cast<float>(call.head_dim));
+  p.softmax_scale = call.softmax_scale > 0 ? call.softmax_scale
+                                           : 1.0f / std::sqrt(static_cast<float>(call.head_dim));
 
   const bool packed = call.cu_seqlens_q;
   if (packed) p.q.stride_batch = p.k.stride_batch = p.v.stride_batch = p.o.stride_batch = 0;
   const Extent rows_q{packed ? 1 : call.batch, packed ? call.total_q : call.seqlen_q, call.heads_q};
-  const Extent rows_kv{packed ? 1 : call.batch, packed ? call.total_kv : call.seqlen_kv, call.heads_kv};
+  const Extent rows_kv{packed ? 1 : call.batch, packed ? call.total_kv : call.seqlen_kv,
+                       call.heads_kv};
   if (Status s = check_tensor("q", p.q, rows_q); !s.ok()) return s;
   if (Status s = check_tensor("k", p.k, rows_kv); !s.ok()) return s;
   if (Status s = check_tensor("v", p.v, rows_kv); !s.ok()) return s;

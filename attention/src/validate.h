@@ -1,4 +1,5 @@
-// From the user's description to a problem every backend can rely on; or a sentence that says what is wrong with it.
+// From the user's description to a problem every backend can rely on; or a sentence that says what
+// is wrong with it.
 #pragma once
 
 #include "problem.h"

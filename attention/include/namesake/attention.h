@@ -6,11 +6,13 @@
 //   plan.workspace_bytes(), plan.kernel(), plan.why();
 //   status = plan.run(workspace, bytes, stream);   // launches; no allocation, no synchronisation
 //
-// Where the tensors lie decides where the work is done: on the calling thread's current device when they are device
-// memory, on the CPU (in double precision, before run returns) when they are host memory.
+// Where the tensors lie decides where the work is done: on the calling thread's current device when
+// they are device memory, on the CPU (in double precision, before run returns) when they are host
+// memory.
 //
-// A Plan is immutable: any number of threads may run one at a time, on any streams of its device, also while a stream is
-// captured into a graph; each run in flight needs a workspace of its own. Functions here share no other state.
+// A Plan is immutable: any number of threads may run one at a time, on any streams of its device,
+// also while a stream is captured into a graph; each run in flight needs a workspace of its own.
+// Functions here share no other state.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +26,12 @@ namespace namesake::attention {
 
 using Stream = CUstream_st*;  // a cudaStream_t; null is the default stream
 
-enum class DType : uint8_t { fp16, bf16, e4m3, e5m2 };  // e4m3 and e5m2: not supported yet, prepare says so
+// e4m3 and e5m2 are not supported yet: prepare says so.
+enum class DType : uint8_t { fp16, bf16, e4m3, e5m2 };
 
-// One tensor, indexed [batch][sequence][head][head_dim]. Strides count elements and may be anything that is not
-// negative, 0 (broadcast) included; head_dim is contiguous. Packed tensors have no batch: stride_batch is not used.
+// One tensor, indexed [batch][sequence][head][head_dim]. Strides count elements and may be anything
+// that is not negative, 0 (broadcast) included; head_dim is contiguous. Packed tensors have no
+// batch: stride_batch is not used.
 struct Tensor {
   void* data = nullptr;
   int64_t stride_batch = 0, stride_seq = 0, stride_head = 0;
@@ -43,25 +47,30 @@ enum class Kernel : uint8_t {
 struct Forward {
   DType dtype = DType::fp16;
   int64_t batch = 1, seqlen_q = 0, seqlen_kv = 0;  // with varying lengths: the longest there may be
-  int64_t heads_q = 0, heads_kv = 0;               // query heads h · heads_q/heads_kv ... share key head h
-  int64_t head_dim = 0;                            // a multiple of 8, at most 256
+  int64_t heads_q = 0, heads_kv = 0;  // heads_q / heads_kv query heads in a row share one key head
+  int64_t head_dim = 0;               // a multiple of 8, at most 256
 
   Tensor q, k, v;
-  Tensor o;               // of q's shape; no two of its elements may share memory
-  float* lse = nullptr;   // null, or log Σ exp of each row, natural, [batch][head][seq]; packed: [head][total_q]
+  Tensor o;  // of q's shape; no two of its elements may share memory
+
+  // Null, or log Σ exp of each row, natural: [batch][head][seq]; packed: [head][total_q].
+  float* lse = nullptr;
   int64_t lse_stride_batch = 0, lse_stride_head = 0;  // both 0: dense
 
-  // Varying lengths, either packed: rows of all sequences after one another, total_q of them, sequence b at rows
-  // cu_seqlens[b] up to cu_seqlens[b + 1] (batch + 1 entries, both arrays given);
+  // Varying lengths, either packed: rows of all sequences after one another, total_q of them,
+  // sequence b at rows cu_seqlens[b] up to cu_seqlens[b + 1] (batch + 1 entries, both arrays
+  // given);
   const int32_t* cu_seqlens_q = nullptr;
   const int32_t* cu_seqlens_kv = nullptr;
   int64_t total_q = 0, total_kv = 0;
-  // or padded: of sequence b only the first seqused[b] rows count (batch entries, each array alone or both).
-  // The arrays lie where the tensors lie. Rows past a sequence's end are neither read for their values nor written.
+  // or padded: of sequence b only the first seqused[b] rows count (batch entries, each array alone
+  // or both). The arrays lie where the tensors lie. Rows past a sequence's end are neither read for
+  // their values nor written.
   const int32_t* seqused_q = nullptr;
   const int32_t* seqused_kv = nullptr;
 
-  bool causal = false;      // aligned at the bottom right: row i sees the keys j <= i + length_kv - length_q
+  // Aligned at the bottom right: row i sees the keys j <= i + length_kv - length_q.
+  bool causal = false;
   float softmax_scale = 0;  // 0: 1/sqrt(head_dim)
 
   Kernel kernel = Kernel::automatic;

@@ -1,12 +1,12 @@
 /* Forward attention from C. The C++ header beside this one says what each field means.
 
-   namesake_attention_call call = {.struct_bytes = sizeof call, .dtype = NAMESAKE_ATTENTION_BF16, ...};
-   size_t bytes;
-   namesake_attention_query(&call, &bytes, NULL, message, sizeof message);
+   namesake_attention_call call = {.struct_bytes = sizeof call, .dtype = NAMESAKE_ATTENTION_BF16,
+   ...}; size_t bytes; namesake_attention_query(&call, &bytes, NULL, message, sizeof message);
    namesake_attention_forward(&call, workspace, bytes, stream, message, sizeof message);
 
-   Every function returns a namesake_attention_code and writes a sentence into `message` (cut to message_bytes, always
-   terminated; null with 0 if not wanted): of an error, what is wrong; of a query, why the kernel was chosen. */
+   Every function returns a namesake_attention_code and writes a sentence into `message` (cut to
+   message_bytes, always terminated; null with 0 if not wanted): of an error, what is wrong; of a
+   query, why the kernel was chosen. */
 #ifndef NAMESAKE_ATTENTION_C_H
 #define NAMESAKE_ATTENTION_C_H
 
@@ -45,7 +45,8 @@ typedef struct {
 } namesake_attention_tensor;
 
 typedef struct {
-  size_t struct_bytes; /* sizeof(namesake_attention_call): says which version of this struct the caller has */
+  size_t struct_bytes; /* sizeof(namesake_attention_call): says which version of this struct the
+                          caller has */
   int32_t dtype;       /* namesake_attention_dtype */
   int32_t kernel;      /* namesake_attention_kernel */
   int64_t batch, seqlen_q, seqlen_kv;
@@ -62,13 +63,15 @@ typedef struct {
   float softmax_scale; /* 0: 1/sqrt(head_dim) */
 } namesake_attention_call;
 
-/* What forward would do: how much workspace it needs and by which kernel (each may be null). Launches nothing. */
-int namesake_attention_query(const namesake_attention_call* call, size_t* workspace_bytes, int32_t* kernel,
-                             char* message, size_t message_bytes);
+/* What forward would do: how much workspace it needs and by which kernel (each may be null).
+ * Launches nothing. */
+int namesake_attention_query(const namesake_attention_call* call, size_t* workspace_bytes,
+                             int32_t* kernel, char* message, size_t message_bytes);
 
 /* Checks the call and enqueues it on the stream (a cudaStream_t) of the current device. */
-int namesake_attention_forward(const namesake_attention_call* call, void* workspace, size_t workspace_bytes,
-                               struct CUstream_st* stream, char* message, size_t message_bytes);
+int namesake_attention_forward(const namesake_attention_call* call, void* workspace,
+                               size_t workspace_bytes, struct CUstream_st* stream, char* message,
+                               size_t message_bytes);
 
 #ifdef __cplusplus
 }

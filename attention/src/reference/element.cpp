@@ -14,7 +14,9 @@ struct Format {
   uint16_t infinity() const { return static_cast<uint16_t>(exponent_mask() << mantissa_bits); }
 };
 
-Format format_of(DType dtype) { return dtype == DType::bf16 ? Format{7, 8} : Format{10, 5}; }
+Format format_of(DType dtype) {
+  return dtype == DType::bf16 ? Format{7, 8} : Format{10, 5};
+}
 
 }  // namespace
 
@@ -24,7 +26,8 @@ double to_double(uint16_t bits, DType dtype) {
   const int exponent = bits >> f.mantissa_bits & f.exponent_mask();
   double magnitude;
   if (exponent == f.exponent_mask()) {
-    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN()
+                         : std::numeric_limits<double>::infinity();
   } else if (exponent == 0) {
     magnitude = std::ldexp(mantissa, 1 - f.bias() - f.mantissa_bits);
   } else {
@@ -40,10 +43,12 @@ uint16_t from_double(double value, DType dtype) {
   const double magnitude = std::fabs(value);
   if (magnitude == 0) return sign;
   if (std::isinf(magnitude)) return sign | f.infinity();
-  // In units of the last place that this magnitude has in the format; nearbyint rounds to nearest even.
+  // In units of the last place that this magnitude has in the format; nearbyint rounds to nearest
+  // even.
   const int exponent = std::max(std::ilogb(magnitude), 1 - f.bias());
   const double units = std::nearbyint(std::ldexp(magnitude, f.mantissa_bits - exponent));
-  // Counting units from the binade's first number; a carry into the next binade counts itself into the exponent field.
+  // Counting units from the binade's first number; a carry into the next binade counts itself into
+  // the exponent field.
   const double first = std::ldexp(1.0, f.mantissa_bits);
   const int64_t code = static_cast<int64_t>(exponent + f.bias() - 1) * static_cast<int64_t>(first) +
                        static_cast<int64_t>(units);

@@ -1,6 +1,7 @@
-// The plain two-pass formula, softmax around the row's maximum and then the weighted sum of V, in double. No online rescaling,
-// no tiles, nothing a kernel does: what they share is the definition. Rows are independent, so threads take
-// blocks of rows of one key head, and convert that head's K and V once for all of them.
+// The plain two-pass formula, softmax around the row's maximum and then the weighted sum of V, in
+// double. No online rescaling, no tiles, nothing a kernel does: what they share is the definition.
+// Rows are independent, so threads take blocks of rows of one key head, and convert that head's K
+// and V once for all of them.
 #include "reference.h"
 
 #include <algorithm>
@@ -23,8 +24,8 @@ const uint16_t* row_of(const Tensor& t, int32_t batch, int64_t row, int32_t head
   return static_cast<const uint16_t*>(t.data) + offset_of(t, batch, row, head);
 }
 
-void widen(const Problem& p, const Tensor& t, int32_t batch, int64_t first, int32_t head, int32_t rows,
-           std::vector<double>& to) {
+void widen(const Problem& p, const Tensor& t, int32_t batch, int64_t first, int32_t head,
+           int32_t rows, std::vector<double>& to) {
   to.resize(static_cast<size_t>(rows) * p.head_dim);
   for (int32_t row = 0; row < rows; row++) {
     const uint16_t* from = row_of(t, batch, first + row, head);
@@ -83,7 +84,8 @@ class Worker {
     auto* o = const_cast<uint16_t*>(row_of(p_.o, batch, s.first_q + row, head));
     for (int32_t d = 0; d < dim; d++) o[d] = from_double(o_[d] * inverse, p_.dtype);
     if (p_.lse) {
-      const double lse = sum == 0 ? -std::numeric_limits<double>::infinity() : around + std::log(sum);
+      const double lse =
+          sum == 0 ? -std::numeric_limits<double>::infinity() : around + std::log(sum);
       p_.lse[batch * p_.lse_stride_batch + head * p_.lse_stride_head + s.first_q + row] =
           static_cast<float>(lse);
     }
@@ -98,7 +100,8 @@ Status check_packed(const char* what, const int32_t* cumulative, const Problem& 
   if (!cumulative) return {};
   const auto at = [&](int32_t i) { return std::string(what) + "[" + std::to_string(i) + "]"; };
   if (cumulative[0] != 0)
-    return {Code::invalid_argument, at(0) + " is " + std::to_string(cumulative[0]) + ": it must be 0"};
+    return {Code::invalid_argument,
+            at(0) + " is " + std::to_string(cumulative[0]) + ": it must be 0"};
   for (int32_t b = 0; b < p.batch; b++) {
     const int64_t length = int64_t{cumulative[b + 1]} - cumulative[b];
     if (length < 0 || length > longest)
@@ -116,7 +119,8 @@ Status check_used(const char* what, const int32_t* used, const Problem& p, int32
   for (int32_t b = 0; used && b < p.batch; b++) {
     if (used[b] < 0 || used[b] > longest)
       return {Code::invalid_argument, std::string(what) + "[" + std::to_string(b) + "] is " +
-                                          std::to_string(used[b]) + ": give 0 to " + std::to_string(longest)};
+                                          std::to_string(used[b]) + ": give 0 to " +
+                                          std::to_string(longest)};
   }
   return {};
 }
@@ -124,8 +128,11 @@ Status check_used(const char* what, const int32_t* used, const Problem& p, int32
 }  // namespace
 
 Status check(const Problem& p) {
-  if (Status s = check_packed("cu_seqlens_q", p.cu_seqlens_q, p, p.total_q, p.seqlen_q); !s.ok()) return s;
-  if (Status s = check_packed("cu_seqlens_kv", p.cu_seqlens_kv, p, p.total_kv, p.seqlen_kv); !s.ok()) return s;
+  if (Status s = check_packed("cu_seqlens_q", p.cu_seqlens_q, p, p.total_q, p.seqlen_q); !s.ok())
+    return s;
+  if (Status s = check_packed("cu_seqlens_kv", p.cu_seqlens_kv, p, p.total_kv, p.seqlen_kv);
+      !s.ok())
+    return s;
   if (Status s = check_used("seqused_q", p.seqused_q, p, p.seqlen_q); !s.ok()) return s;
   return check_used("seqused_kv", p.seqused_kv, p, p.seqlen_kv);
 }
@@ -142,7 +149,8 @@ void forward(const Problem& p) {
                   static_cast<int32_t>(i % blocks) * kRowsOfTask});
     }
   };
-  const int64_t wanted = std::min<int64_t>(std::max(1u, std::thread::hardware_concurrency()), tasks);
+  const int64_t wanted =
+      std::min<int64_t>(std::max(1u, std::thread::hardware_concurrency()), tasks);
   std::vector<std::jthread> threads;
   for (int64_t i = 1; i < wanted; i++) threads.emplace_back(work);
   work();

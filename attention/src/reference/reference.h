@@ -1,11 +1,13 @@
-// Attention on the CPU in double precision: the oracle the GPU kernels are held to, and what runs where there is no GPU.
+// Attention on the CPU in double precision: the oracle the GPU kernels are held to, and what runs
+// where there is no GPU.
 #pragma once
 
 #include "../problem.h"
 
 namespace namesake::attention::reference {
 
-// The lengths lie in host memory, so they can be checked: packed ones rise from 0 to the totals, none exceeds its maximum.
+// The lengths lie in host memory, so they can be checked: packed ones rise from 0 to the totals,
+// none exceeds its maximum.
 Status check(const Problem& problem);
 
 void forward(const Problem& problem);

@@ -1,10 +1,12 @@
-// The portable kernel: FlashAttention's loop on mma.sync, ldmatrix and cp.async, for compute capability 8.0 and newer.
+// The portable kernel: FlashAttention's loop on mma.sync, ldmatrix and cp.async, for compute
+// capability 8.0 and newer.
 //
-// A block owns kRows query rows of one head and walks the keys from last to first in tiles, so that the tiles a mask
-// cuts come first and the rest of the walk needs none. Scores, probabilities and the output stay in registers; K and V have
-// one buffer each: V loads while Q Kᵀ is computed, the next K while P V is. A second block on the multiprocessor hides
-// what that leaves open. Whatever TMA cannot load comes here, so every address is computed from 64-bit strides,
-// and rows or columns that do not exist are zeros in shared memory.
+// A block owns kRows query rows of one head and walks the keys from last to first in tiles, so that
+// the tiles a mask cuts come first and the rest of the walk needs none. Scores, probabilities and
+// the output stay in registers; K and V have one buffer each: V loads while Q Kᵀ is computed, the
+// next K while P V is. A second block on the multiprocessor hides what that leaves open. Whatever
+// TMA cannot load comes here, so every address is computed from 64-bit strides, and rows or columns
+// that do not exist are zeros in shared memory.
 #pragma once
 
 #include "../sequence.h"
@@ -19,8 +21,8 @@ constexpr float kLn2 = 0.6931471805599453f;
 
 // Rows [first, first + kRows) of a tensor into shared memory; rows from `limit` on are zeros.
 template <typename Element, int kHeadDim, int kRows>
-__device__ inline void load_rows(uint32_t shared, const Element* base, int64_t stride, int first, int limit,
-                                 int head_dim, bool aligned) {
+__device__ inline void load_rows(uint32_t shared, const Element* base, int64_t stride, int first,
+                                 int limit, int head_dim, bool aligned) {
   constexpr int kChunks = kHeadDim / 8;
   constexpr int kRowsAtOnce = kThreads / kChunks;
   static_assert(kRows % kRowsAtOnce == 0);
@@ -46,19 +48,21 @@ __device__ inline void load_rows(uint32_t shared, const Element* base, int64_t s
 #pragma unroll
         for (int j = 0; j < 4; j++) pair[j] = element[2 * j] | uint32_t{element[2 * j + 1]} << 16;
       }
-      store16(shared + tile_offset<kHeadDim>(row, chunk), make_uint4(pair[0], pair[1], pair[2], pair[3]));
+      store16(shared + tile_offset<kHeadDim>(row, chunk),
+              make_uint4(pair[0], pair[1], pair[2], pair[3]));
       from += kRowsAtOnce * stride;
     }
   }
 }
 
-// Shared memory is read in steps of 16 columns: with the swizzle, step s of a 128-byte block is the lane's first
-// address with two chunk bits flipped.
+// Shared memory is read in steps of 16 columns: with the swizzle, step s of a 128-byte block is the
+// lane's first address with two chunk bits flipped.
 __device__ inline uint32_t step_address(uint32_t lane_address, int step) {
   return (lane_address ^ ((step % 4) * 32)) + (step / 4) * 128;
 }
 
-// What this block computes. Asked for before the loop and again after it: between the two, the registers are better used.
+// What this block computes. Asked for before the loop and again after it: between the two, the
+// registers are better used.
 struct Work {
   int32_t batch, head, first_row, rows;
   Sequence sequence;
@@ -81,8 +85,8 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
     forward(const __grid_constant__ Launch launch) {
   using T = Tile<kHeadDim>;
   constexpr int kRowBytes = kHeadDim * kElementBytes;
-  constexpr int kKeyGroups = T::kKeys / 8;      // accumulator tiles of S along the keys
-  constexpr int kColumnGroups = kHeadDim / 8;   // and of O along head_dim
+  constexpr int kKeyGroups = T::kKeys / 8;     // accumulator tiles of S along the keys
+  constexpr int kColumnGroups = kHeadDim / 8;  // and of O along head_dim
   constexpr int kBandBytes = 16 * kRowBytes;
 
   extern __shared__ __align__(128) unsigned char memory[];
@@ -91,7 +95,8 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
   const uint32_t shared_v = shared_k + T::kKeys * kRowBytes;
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int group = lane / 4, quad = lane % 4;  // this lane's rows group, group + 8; columns 2·quad, 2·quad + 1 of 8
+  // This lane's rows of a band: group and group + 8; of each eight columns: 2·quad and the next.
+  const int group = lane / 4, quad = lane % 4;
   const int warp_row = warp * T::kBands * 16;
   const uint32_t lane_q = shared_q + tile_offset<kHeadDim>(warp_row + lane % 16, lane / 16);
   const uint32_t lane_k = shared_k + tile_offset<kHeadDim>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
@@ -104,7 +109,8 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
   const Sequence& s = work.sequence;
   if (work.rows <= 0) return;
   const int first_row = work.first_row;
-  const int keys_of_all = keys_seen(p, s, first_row);  // every row of the tile sees the keys before this one
+  const int keys_of_all =
+      keys_seen(p, s, first_row);  // every row of the tile sees the keys before this one
   const int key_tiles = (keys_seen(p, s, first_row + work.rows - 1) + T::kKeys - 1) / T::kKeys;
   const int diagonal = s.length_kv - s.length_q;
 
@@ -117,9 +123,10 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
 #pragma unroll
   for (int band = 0; band < T::kBands; band++) row_max[band][0] = row_max[band][1] = -INFINITY;
 
-  auto* q = static_cast<const Element*>(p.q.data) + offset_of(p.q, work.batch, s.first_q, work.head);
-  load_rows<Element, kHeadDim, T::kRows>(shared_q, q, p.q.stride_seq, first_row, s.length_q, p.head_dim,
-                                         launch.aligned);
+  auto* q =
+      static_cast<const Element*>(p.q.data) + offset_of(p.q, work.batch, s.first_q, work.head);
+  load_rows<Element, kHeadDim, T::kRows>(shared_q, q, p.q.stride_seq, first_row, s.length_q,
+                                         p.head_dim, launch.aligned);
   if (key_tiles > 0) {
     load_rows<Element, kHeadDim, T::kKeys>(shared_k, k, p.k.stride_seq, (key_tiles - 1) * T::kKeys,
                                            s.length_kv, p.head_dim, launch.aligned);
@@ -130,8 +137,8 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
     const int first_key = n * T::kKeys;
     wait_for_copies();
     __syncthreads();  // Q and K are here; V's last reader is done
-    load_rows<Element, kHeadDim, T::kKeys>(shared_v, v, p.v.stride_seq, first_key, s.length_kv, p.head_dim,
-                                           launch.aligned);
+    load_rows<Element, kHeadDim, T::kKeys>(shared_v, v, p.v.stride_seq, first_key, s.length_kv,
+                                           p.head_dim, launch.aligned);
     commit_copies();
 
     float score[T::kBands][kKeyGroups][4] = {};
@@ -188,9 +195,11 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
           largest = fmaxf(largest, fmaxf(score[band][j][2 * half], score[band][j][2 * half + 1]));
         largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, 1));
         largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, 2));
-        // A row that has seen nothing but -inf is scaled around 0: its probabilities are exact zeros.
+        // A row that has seen nothing but -inf is scaled around 0: its probabilities are exact
+        // zeros.
         const float around = largest == -INFINITY ? 0.f : largest * scale;
-        // No fused multiply-add: where the maximum stays, the difference must be 0, or the sum drifts tile by tile.
+        // No fused multiply-add: where the maximum stays, the difference must be 0, or the sum
+        // drifts tile by tile.
         const float shrink = exp2_approx(__fsub_rn(__fmul_rn(row_max[band][half], scale), around));
         row_max[band][half] = largest;
         float sum = 0;
@@ -268,7 +277,8 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
   constexpr int kRowsAtOnce = 32 / kChunks;
   const int chunk = lane % kChunks;
   if (chunk * 8 < p.head_dim) {
-    auto* to = static_cast<uint16_t*>(p.o.data) + offset_of(p.o, done.batch, row0, done.head) + chunk * 8;
+    auto* to =
+        static_cast<uint16_t*>(p.o.data) + offset_of(p.o, done.batch, row0, done.head) + chunk * 8;
     for (int row = warp_row + lane / kChunks; row < warp_row + T::kBands * 16; row += kRowsAtOnce) {
       if (row >= done.rows) break;
       const uint4 x = load16(shared_q + tile_offset<kHeadDim>(row, chunk));

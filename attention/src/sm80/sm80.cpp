@@ -9,7 +9,9 @@
 namespace namesake::attention::sm80 {
 namespace {
 
-int padded(int head_dim) { return head_dim <= 64 ? 64 : head_dim <= 128 ? 128 : 256; }
+int padded(int head_dim) {
+  return head_dim <= 64 ? 64 : head_dim <= 128 ? 128 : 256;
+}
 
 int64_t tiles_per_head(const Problem& p) {
   const int rows = padded(p.head_dim) == 256 ? Tile<256>::kRows : Tile<128>::kRows;
@@ -41,14 +43,16 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
   if (p.dtype != DType::fp16 && p.dtype != DType::bf16)
     return no("the portable kernel takes fp16 and bf16 only");
   if (device.major < 8)
-    return no("the portable kernel needs compute capability 8.0, and device " + std::to_string(device.ordinal) +
-              " has " + std::to_string(device.major) + "." + std::to_string(device.minor));
+    return no("the portable kernel needs compute capability 8.0, and device " +
+              std::to_string(device.ordinal) + " has " + std::to_string(device.major) + "." +
+              std::to_string(device.minor));
   const int shared = padded(p.head_dim) == 256   ? Tile<256>::kSharedBytes
                      : padded(p.head_dim) == 128 ? Tile<128>::kSharedBytes
                                                  : Tile<64>::kSharedBytes;
   if (device.max_smem_per_block < shared)
-    return no("the portable kernel needs " + std::to_string(shared) + " bytes of shared memory at head_dim " +
-              std::to_string(p.head_dim) + ", and device " + std::to_string(device.ordinal) + " gives a block " +
+    return no("the portable kernel needs " + std::to_string(shared) +
+              " bytes of shared memory at head_dim " + std::to_string(p.head_dim) +
+              ", and device " + std::to_string(device.ordinal) + " gives a block " +
               std::to_string(device.max_smem_per_block));
   // Written as a division: the product of the three may exceed 64 bits.
   const int64_t most = std::numeric_limits<int32_t>::max();
@@ -62,37 +66,45 @@ Plan plan(const Problem& p, const DeviceInfo&) {
   Plan plan;
   plan.launch.problem = p;
   plan.launch.tiles_per_head = static_cast<int32_t>(tiles_per_head(p));
-  plan.launch.aligned =
-      rows_are_aligned(p.q) && rows_are_aligned(p.k) && rows_are_aligned(p.v) && rows_are_aligned(p.o);
+  plan.launch.aligned = rows_are_aligned(p.q) && rows_are_aligned(p.k) && rows_are_aligned(p.v) &&
+                        rows_are_aligned(p.o);
   plan.blocks = static_cast<uint32_t>(tiles_per_head(p) * p.batch * p.heads_q);
   plan.threads = kThreads;
   switch (padded(p.head_dim)) {
-    case 64: choose<64>(p, plan); break;
-    case 128: choose<128>(p, plan); break;
-    default: choose<256>(p, plan); break;
+    case 64:
+      choose<64>(p, plan);
+      break;
+    case 128:
+      choose<128>(p, plan);
+      break;
+    default:
+      choose<256>(p, plan);
+      break;
   }
   return plan;
 }
 
-size_t workspace_bytes(const Plan&) { return 0; }
+size_t workspace_bytes(const Plan&) {
+  return 0;
+}
 
 cudaError_t launch(const Plan& plan, void*, cudaStream_t stream) {
   if (plan.blocks == 0) return cudaSuccess;
   // Per device and cheap, so it is said at every launch and nothing needs to be remembered.
-  const cudaError_t error = cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 plan.shared_bytes);
+  const cudaError_t error = cudaFuncSetAttribute(
+      plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes);
   if (error != cudaSuccess) return error;
   void* arguments[] = {const_cast<Launch*>(&plan.launch)};
-  return cudaLaunchKernel(plan.kernel, dim3(plan.blocks), dim3(plan.threads), arguments, plan.shared_bytes,
-                          stream);
+  return cudaLaunchKernel(plan.kernel, dim3(plan.blocks), dim3(plan.threads), arguments,
+                          plan.shared_bytes, stream);
 }
 
 std::string describe(const Plan& plan) {
   return "sm80::forward<" + std::string(name(plan.launch.problem.dtype)) + ", " +
-         std::to_string(plan.padded_head_dim) + "> grid " + std::to_string(plan.blocks) + " block " +
-         std::to_string(plan.threads) + " shared " + std::to_string(plan.shared_bytes) + " tiles_per_head " +
-         std::to_string(plan.launch.tiles_per_head) + " aligned " + std::to_string(plan.launch.aligned) + " " +
-         describe(plan.launch.problem);
+         std::to_string(plan.padded_head_dim) + "> grid " + std::to_string(plan.blocks) +
+         " block " + std::to_string(plan.threads) + " shared " + std::to_string(plan.shared_bytes) +
+         " tiles_per_head " + std::to_string(plan.launch.tiles_per_head) + " aligned " +
+         std::to_string(plan.launch.aligned) + " " + describe(plan.launch.problem);
 }
 
 }  // namespace namesake::attention::sm80

@@ -1,4 +1,5 @@
-// The portable kernel (mma.sync) seen from outside: which problems it takes, and how they are launched.
+// The portable kernel (mma.sync) seen from outside: which problems it takes, and how they are
+// launched.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
+#define EXPECT(condition)                                                  \
+  do {                                                                     \
+    if (!(condition)) {                                                    \
       fprintf(stderr, "line %d: %s; %s\n", __LINE__, #condition, message); \
-      return 1;                                                       \
-    }                                                                 \
+      return 1;                                                            \
+    }                                                                      \
   } while (0)
 
 int main(void) {
@@ -40,27 +40,35 @@ int main(void) {
 
   size_t bytes = 1;
   int32_t kernel = -1;
-  EXPECT(namesake_attention_query(&call, &bytes, &kernel, message, sizeof message) == NAMESAKE_ATTENTION_OK);
+  EXPECT(namesake_attention_query(&call, &bytes, &kernel, message, sizeof message) ==
+         NAMESAKE_ATTENTION_OK);
   EXPECT(bytes == 0 && kernel == NAMESAKE_ATTENTION_REFERENCE);
   EXPECT(strcmp(message, "the tensors are host memory") == 0);
-  EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) == NAMESAKE_ATTENTION_OK);
+  EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) ==
+         NAMESAKE_ATTENTION_OK);
   EXPECT(message[0] == '\0');
   for (int i = 0; i < 4 * 8; i++) EXPECT(o[i] == 0x4000);
   for (int i = 0; i < 4; i++) EXPECT(fabsf(lse[i] - (4 + logf(4))) < 1e-5f);
 
   call.head_dim = 7;
-  EXPECT(namesake_attention_query(&call, NULL, NULL, message, sizeof message) == NAMESAKE_ATTENTION_INVALID_ARGUMENT);
+  EXPECT(namesake_attention_query(&call, NULL, NULL, message, sizeof message) ==
+         NAMESAKE_ATTENTION_INVALID_ARGUMENT);
   EXPECT(strcmp(message, "head_dim is 7: give a multiple of 8 from 8 to 256") == 0);
-  EXPECT(namesake_attention_query(&call, NULL, NULL, message, 9) == NAMESAKE_ATTENTION_INVALID_ARGUMENT);
+  EXPECT(namesake_attention_query(&call, NULL, NULL, message, 9) ==
+         NAMESAKE_ATTENTION_INVALID_ARGUMENT);
   EXPECT(strcmp(message, "head_dim") == 0);
-  EXPECT(namesake_attention_query(&call, NULL, NULL, NULL, 0) == NAMESAKE_ATTENTION_INVALID_ARGUMENT);
+  EXPECT(namesake_attention_query(&call, NULL, NULL, NULL, 0) ==
+         NAMESAKE_ATTENTION_INVALID_ARGUMENT);
   call.head_dim = 8;
   call.struct_bytes = 12;
-  EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) == NAMESAKE_ATTENTION_INVALID_ARGUMENT);
+  EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) ==
+         NAMESAKE_ATTENTION_INVALID_ARGUMENT);
   EXPECT(strstr(message, "struct_bytes is 12") != NULL);
   call.struct_bytes = sizeof call;
   call.dtype = 9;
-  EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) == NAMESAKE_ATTENTION_INVALID_ARGUMENT);
-  EXPECT(namesake_attention_forward(NULL, NULL, 0, NULL, message, sizeof message) == NAMESAKE_ATTENTION_INVALID_ARGUMENT);
+  EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) ==
+         NAMESAKE_ATTENTION_INVALID_ARGUMENT);
+  EXPECT(namesake_attention_forward(NULL, NULL, 0, NULL, message, sizeof message) ==
+         NAMESAKE_ATTENTION_INVALID_ARGUMENT);
   return 0;
 }

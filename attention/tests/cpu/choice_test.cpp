@@ -15,7 +15,9 @@ constexpr DeviceInfo kAda{0, 8, 9, 128, 101376, 72 << 20};
 constexpr DeviceInfo kHopper{0, 9, 0, 132, 232448, 60 << 20};
 constexpr DeviceInfo kConsumerBlackwell{0, 12, 0, 170, 101376, 96 << 20};
 
-Forward call_of(const test::Case& c) { return forward_of(c, layouts_of(c)); }
+Forward call_of(const test::Case& c) {
+  return forward_of(c, layouts_of(c));
+}
 
 test::Case plain() {
   test::Case c;
@@ -24,7 +26,8 @@ test::Case plain() {
   return c;
 }
 
-Status choose(const test::Case& c, const DeviceInfo& device, Plan& plan, Kernel kernel = Kernel::automatic) {
+Status choose(const test::Case& c, const DeviceInfo& device, Plan& plan,
+              Kernel kernel = Kernel::automatic) {
   Forward call = call_of(c);
   call.kernel = kernel;
   return prepare_for(call, device, plan);
@@ -81,7 +84,8 @@ TEST(Choice, APlanDescribesItselfInOneLineWithoutAddresses) {
     Plan one, other;
     ASSERT_TRUE(prepare_for(call, kHopper, one).ok());
     Forward moved = call;
-    for (Tensor* t : {&moved.q, &moved.k, &moved.v, &moved.o}) t->data = static_cast<char*>(t->data) + 65536;
+    for (Tensor* t : {&moved.q, &moved.k, &moved.v, &moved.o})
+      t->data = static_cast<char*>(t->data) + 65536;
     ASSERT_TRUE(prepare_for(moved, kHopper, other).ok());
     EXPECT_EQ(one.describe(), other.describe());
     EXPECT_EQ(one.describe().find('\n'), std::string::npos);
@@ -90,7 +94,8 @@ TEST(Choice, APlanDescribesItselfInOneLineWithoutAddresses) {
 
 TEST(Cases, HaveNamesOfTheirOwn) {
   std::set<std::string> names;
-  for (const test::Case& c : test::all_cases()) EXPECT_TRUE(names.insert(c.name()).second) << c.name();
+  for (const test::Case& c : test::all_cases())
+    EXPECT_TRUE(names.insert(c.name()).second) << c.name();
   EXPECT_GT(names.size(), 2000u);
 }
 

@@ -19,7 +19,8 @@ const std::vector<KernelCode>& kernels() {
 
 TEST(Code, EveryInstanceIsBuiltForEachArchitecture) {
   std::map<std::string, int> portable, hopper;
-  for (const KernelCode& k : kernels()) (k.symbol.find("4sm80") != std::string::npos ? portable : hopper)[k.arch]++;
+  for (const KernelCode& k : kernels())
+    (k.symbol.find("4sm80") != std::string::npos ? portable : hopper)[k.arch]++;
   EXPECT_EQ(portable, (std::map<std::string, int>{{"sm_80", 6}, {"sm_90", 6}, {"sm_120", 6}}));
   EXPECT_EQ(hopper, (std::map<std::string, int>{{"sm_90", 12}}));
 }
@@ -43,24 +44,27 @@ int products_of_a_key_tile() {
 TEST(Code, ThePortableKernelHoldsTheProductsOfOneKeyTile) {
   for (const KernelCode& k : kernels()) {
     if (k.symbol.find("4sm80") == std::string::npos) continue;
-    const int expected = k.symbol.find("Li64E") != std::string::npos    ? products_of_a_key_tile<64>()
-                         : k.symbol.find("Li128E") != std::string::npos ? products_of_a_key_tile<128>()
-                                                                         : products_of_a_key_tile<256>();
+    const int expected = k.symbol.find("Li64E") != std::string::npos ? products_of_a_key_tile<64>()
+                         : k.symbol.find("Li128E") != std::string::npos
+                             ? products_of_a_key_tile<128>()
+                             : products_of_a_key_tile<256>();
     EXPECT_EQ(k.mma, expected) << k.arch << " " << k.symbol;
     EXPECT_EQ(k.wgmma, 0) << k.arch << " " << k.symbol;
   }
 }
 
-// A block of keys is computed in two places: the first one, which has no product with V before it, and the loop. A causal mask
-// has a loop of its own for the blocks it cuts.
+// A block of keys is computed in two places: the first one, which has no product with V before it,
+// and the loop. A causal mask has a loop of its own for the blocks it cuts.
 TEST(Code, TheHopperKernelHoldsTheProductsOfEachOfItsLoops) {
   for (DType dtype : {DType::fp16, DType::bf16}) {
     for (int head_dim : {64, 128, 256}) {
       for (bool causal : {false, true}) {
-        const std::string instance = "DTypeE" + std::to_string(static_cast<int>(dtype)) + "ELi" + std::to_string(head_dim) +
-                                     "ELb" + std::to_string(causal) + "E";
+        const std::string instance = "DTypeE" + std::to_string(static_cast<int>(dtype)) + "ELi" +
+                                     std::to_string(head_dim) + "ELb" + std::to_string(causal) +
+                                     "E";
         const auto k = std::find_if(kernels().begin(), kernels().end(), [&](const KernelCode& k) {
-          return k.symbol.find("4sm90") != std::string::npos && k.symbol.find(instance) != std::string::npos;
+          return k.symbol.find("4sm90") != std::string::npos &&
+                 k.symbol.find(instance) != std::string::npos;
         });
         ASSERT_NE(k, kernels().end()) << instance;
         const int products = head_dim / 16 + sm90::tile_for(dtype, head_dim, causal).keys / 16;
@@ -76,7 +80,12 @@ TEST(Code, CutOrForeignFilesAreErrors) {
   std::ifstream self("/proc/self/exe", std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(self), {}};
   size_t cubin = std::string::npos;  // the first ELF of machine 190
-  for (size_t at = all.find("\x7f" "ELF", 1); at != std::string::npos; at = all.find("\x7f" "ELF", at + 1)) {
+  for (size_t at = all.find("\x7f"
+                            "ELF",
+                            1);
+       at != std::string::npos; at = all.find("\x7f"
+                                              "ELF",
+                                              at + 1)) {
     if (at + 20 < all.size() && static_cast<unsigned char>(all[at + 18]) == 190) {
       cubin = at;
       break;
@@ -85,7 +94,8 @@ TEST(Code, CutOrForeignFilesAreErrors) {
   ASSERT_NE(cubin, std::string::npos);
   const std::string path = testing::TempDir() + "/cut";
   for (size_t size : {64u, 200u, 1000u, 4000u}) {
-    std::ofstream(path, std::ios::binary).write(all.data() + cubin, static_cast<std::streamsize>(size));
+    std::ofstream(path, std::ios::binary)
+        .write(all.data() + cubin, static_cast<std::streamsize>(size));
     EXPECT_THROW(kernels_in(path), std::runtime_error) << size;
   }
   std::ofstream(path, std::ios::binary) << "nothing of the kind";
@@ -100,13 +110,16 @@ class Comparison : public testing::Test {
     record_.kernels = library_kernels(kBinary, "sm_90");
     for (const Case& c : all_cases())
       for (Kernel kernel : kKernels)
-        if (const auto plan = plan_digest(c, kernel, record_.info)) record_.outcomes.push_back({c.name(), name(kernel), *plan});
+        if (const auto plan = plan_digest(c, kernel, record_.info))
+          record_.outcomes.push_back({c.name(), name(kernel), *plan});
   }
   static constexpr const char* kBinary = "/proc/self/exe";
   Verified record_;
 };
 
-TEST_F(Comparison, FindsNothingInWhatWasRecordedOfItself) { EXPECT_EQ(compare(record_, kBinary), std::vector<std::string>{}); }
+TEST_F(Comparison, FindsNothingInWhatWasRecordedOfItself) {
+  EXPECT_EQ(compare(record_, kBinary), std::vector<std::string>{});
+}
 
 TEST_F(Comparison, SurvivesTheWayThroughTheFile) {
   const std::string path = testing::TempDir() + "/verified.json";

@@ -25,25 +25,32 @@ void run(HostCall& h) {
   ASSERT_TRUE(s.ok()) << s.message;
 }
 
-// One row by another road: the weight of key j is 1 / Σ_k exp(s_k - s_j). No maximum, no running sum, and LSE from any one weight.
+// One row by another road: the weight of key j is 1 / Σ_k exp(s_k - s_j). No maximum, no running
+// sum, and LSE from any one weight.
 struct Row {
   std::vector<double> o;
   double lse;
 };
 
-Row naive_row(const HostCall& h, int64_t batch, int64_t head, int64_t row, int64_t length_q, int64_t length_kv) {
+Row naive_row(const HostCall& h, int64_t batch, int64_t head, int64_t row, int64_t length_q,
+              int64_t length_kv) {
   const Forward& f = h.call;
   const auto at = [&](const Tensor& t, int64_t s, int64_t head, int64_t d) {
-    return to_double(static_cast<const uint16_t*>(t.data)[batch * t.stride_batch + s * t.stride_seq + head * t.stride_head + d],
-                     f.dtype);
+    return to_double(
+        static_cast<const uint16_t*>(
+            t.data)[batch * t.stride_batch + s * t.stride_seq + head * t.stride_head + d],
+        f.dtype);
   };
   const int64_t head_kv = head * f.heads_kv / f.heads_q;
-  const double scale = f.softmax_scale > 0 ? f.softmax_scale : static_cast<float>(1 / std::sqrt(static_cast<float>(f.head_dim)));
+  const double scale = f.softmax_scale > 0
+                           ? f.softmax_scale
+                           : static_cast<float>(1 / std::sqrt(static_cast<float>(f.head_dim)));
   std::vector<double> scores;
   for (int64_t j = 0; j < length_kv; j++) {
     if (f.causal && j > row + length_kv - length_q) break;
     double dot = 0;
-    for (int64_t d = f.head_dim - 1; d >= 0; d--) dot += at(f.q, row, head, d) * at(f.k, j, head_kv, d);
+    for (int64_t d = f.head_dim - 1; d >= 0; d--)
+      dot += at(f.q, row, head, d) * at(f.k, j, head_kv, d);
     scores.push_back(scale * dot);
   }
   Row result{std::vector<double>(f.head_dim, 0.0), -std::numeric_limits<double>::infinity()};
@@ -56,15 +63,17 @@ Row naive_row(const HostCall& h, int64_t batch, int64_t head, int64_t row, int64
   return result;
 }
 
-// Two roads through double differ by far less than a rounding step, but may fall on either side of one.
+// Two roads through double differ by far less than a rounding step, but may fall on either side of
+// one.
 void expect_row(const HostCall& h, int64_t batch, int64_t head, int64_t row, const Row& want) {
   const Forward& f = h.call;
-  const uint16_t* o = static_cast<const uint16_t*>(f.o.data) + batch * f.o.stride_batch + row * f.o.stride_seq + head * f.o.stride_head;
+  const uint16_t* o = static_cast<const uint16_t*>(f.o.data) + batch * f.o.stride_batch +
+                      row * f.o.stride_seq + head * f.o.stride_head;
   for (int64_t d = 0; d < f.head_dim; d++) {
     const uint16_t below = from_double(want.o[d] * (1 - 1e-12) - 1e-300, f.dtype);
     const uint16_t above = from_double(want.o[d] * (1 + 1e-12) + 1e-300, f.dtype);
-    ASSERT_TRUE(o[d] == below || o[d] == above)
-        << "row " << row << " column " << d << ": " << to_double(o[d], f.dtype) << " for " << want.o[d];
+    ASSERT_TRUE(o[d] == below || o[d] == above) << "row " << row << " column " << d << ": "
+                                                << to_double(o[d], f.dtype) << " for " << want.o[d];
   }
   const float lse = h.lse[(batch * f.heads_q + head) * f.seqlen_q + row];
   if (std::isinf(want.lse)) {
@@ -83,7 +92,8 @@ TEST(Reference, AgreesWithASecondFormula) {
         run(h);
         for (int b = 0; b < 2; b++)
           for (int head = 0; head < 4; head++)
-            for (int row = 0; row < q; row++) expect_row(h, b, head, row, naive_row(h, b, head, row, q, kv));
+            for (int row = 0; row < q; row++)
+              expect_row(h, b, head, row, naive_row(h, b, head, row, q, kv));
       }
     }
   }
@@ -122,7 +132,8 @@ TEST(Reference, NanInAQueryRowStaysInThatRow) {
   run(h);
   for (int row = 0; row < 6; row++)
     for (int head = 0; head < 2; head++)
-      EXPECT_EQ(std::isnan(to_double(h.o[(row * 2 + head) * 8], DType::fp16)), row == 2 && head == 1);
+      EXPECT_EQ(std::isnan(to_double(h.o[(row * 2 + head) * 8], DType::fp16)),
+                row == 2 && head == 1);
 }
 
 TEST(Reference, NanInPaddingReachesNothingAndPaddingIsNotWritten) {
@@ -165,9 +176,11 @@ TEST(Reference, PackedSequencesAreTheSequencesAlone) {
     alone.call.v.data = alone.v.data();
     run(alone);
     for (int row = 0; row < lengths_q[b]; row++) {
-      for (int i = 0; i < 64; i++) EXPECT_EQ(packed.o[(cu_q[b] + row) * 64 + i], alone.o[row * 64 + i]);
+      for (int i = 0; i < 64; i++)
+        EXPECT_EQ(packed.o[(cu_q[b] + row) * 64 + i], alone.o[row * 64 + i]);
       for (int head = 0; head < 4; head++)
-        EXPECT_EQ(packed.lse[head * f.total_q + cu_q[b] + row], alone.lse[head * lengths_q[b] + row]);
+        EXPECT_EQ(packed.lse[head * f.total_q + cu_q[b] + row],
+                  alone.lse[head * lengths_q[b] + row]);
     }
   }
 }
@@ -211,12 +224,14 @@ TEST(Element, RoundsToTheNearestAndTiesToEven) {
   for (DType dtype : kTypes) {
     const uint16_t infinity = from_double(INFINITY, dtype);
     for (uint16_t bits = 0; bits + 1 < infinity; bits++) {
-      const double low = to_double(bits, dtype), high = to_double(bits + 1, dtype), middle = (low + high) / 2;
+      const double low = to_double(bits, dtype), high = to_double(bits + 1, dtype),
+                   middle = (low + high) / 2;
       ASSERT_EQ(from_double(middle, dtype), bits % 2 ? bits + 1 : bits);
       ASSERT_EQ(from_double(std::nextafter(middle, low), dtype), bits);
       ASSERT_EQ(from_double(-std::nextafter(middle, high), dtype), 0x8000 | (bits + 1));
     }
-    const double largest = to_double(infinity - 1, dtype), step = largest - to_double(infinity - 2, dtype);
+    const double largest = to_double(infinity - 1, dtype),
+                 step = largest - to_double(infinity - 2, dtype);
     EXPECT_EQ(from_double(largest + step / 2, dtype), infinity);
     EXPECT_EQ(from_double(std::nextafter(largest + step / 2, 0), dtype), infinity - 1);
     EXPECT_EQ(from_double(1e300, dtype), infinity);

@@ -24,10 +24,11 @@ inline std::vector<uint16_t> normal(size_t elements, DType dtype, uint32_t seed,
   return values;
 }
 
-inline HostCall host_call(DType dtype, int64_t batch, int64_t seqlen_q, int64_t seqlen_kv, int64_t heads_q, int64_t heads_kv,
-                          int64_t head_dim) {
+inline HostCall host_call(DType dtype, int64_t batch, int64_t seqlen_q, int64_t seqlen_kv,
+                          int64_t heads_q, int64_t heads_kv, int64_t head_dim) {
   HostCall h;
-  const int64_t elements_q = batch * seqlen_q * heads_q * head_dim, elements_kv = batch * seqlen_kv * heads_kv * head_dim;
+  const int64_t elements_q = batch * seqlen_q * heads_q * head_dim,
+                elements_kv = batch * seqlen_kv * heads_kv * head_dim;
   h.q = normal(elements_q, dtype, 1);
   h.k = normal(elements_kv, dtype, 2);
   h.v = normal(elements_kv, dtype, 3);

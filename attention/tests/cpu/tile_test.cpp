@@ -12,12 +12,14 @@ template <int kHeadDim>
 void expect_a_bijection(int rows) {
   std::set<uint32_t> offsets;
   for (int row = 0; row < rows; row++)
-    for (int chunk = 0; chunk < kHeadDim / 8; chunk++) offsets.insert(tile_offset<kHeadDim>(row, chunk));
+    for (int chunk = 0; chunk < kHeadDim / 8; chunk++)
+      offsets.insert(tile_offset<kHeadDim>(row, chunk));
   EXPECT_EQ(offsets.size(), static_cast<size_t>(rows) * kHeadDim / 8);
   EXPECT_EQ(*offsets.rbegin() + 16, static_cast<uint32_t>(rows) * kHeadDim * kElementBytes);
 }
 
-// Eight rows of one chunk, as one ldmatrix phase reads them, lie in eight different groups of four banks.
+// Eight rows of one chunk, as one ldmatrix phase reads them, lie in eight different groups of four
+// banks.
 template <int kHeadDim>
 void expect_no_bank_conflicts(int rows) {
   for (int row = 0; row < rows; row += 8) {
@@ -29,14 +31,16 @@ void expect_no_bank_conflicts(int rows) {
   }
 }
 
-// What the kernel's step_address relies on: in a block of eight chunks, two chunks further is an exclusive or of the address.
+// What the kernel's step_address relies on: in a block of eight chunks, two chunks further is an
+// exclusive or of the address.
 template <int kHeadDim>
 void expect_steps_by_exclusive_or(int rows) {
   for (int row = 0; row < rows; row++) {
     for (int half = 0; half < 2; half++) {
       const uint32_t first = tile_offset<kHeadDim>(row, half);
       for (int step = 0; step < kHeadDim / 16; step++)
-        EXPECT_EQ(tile_offset<kHeadDim>(row, 2 * step + half), (first ^ (step % 4 * 32)) + step / 4 * 128);
+        EXPECT_EQ(tile_offset<kHeadDim>(row, 2 * step + half),
+                  (first ^ (step % 4 * 32)) + step / 4 * 128);
     }
   }
 }

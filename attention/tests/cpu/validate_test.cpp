@@ -28,7 +28,9 @@ Forward good() {
   return f;
 }
 
-int32_t* lengths() { return reinterpret_cast<int32_t*>(uintptr_t{5} << 32); }
+int32_t* lengths() {
+  return reinterpret_cast<int32_t*>(uintptr_t{5} << 32);
+}
 
 std::string message_of(const Forward& f) {
   Problem p;
@@ -43,33 +45,47 @@ struct Wrong {
 TEST(Validate, EachMistakeHasItsSentence) {
   const Wrong wrongs[] = {
       {"batch is -1: give 0 to 1073741824", [](Forward& f) { f.batch = -1; }},
-      {"seqlen_q is 1073741825: give 0 to 1073741824", [](Forward& f) { f.seqlen_q = (1 << 30) + 1; }},
-      {"seqlen_kv is 4294967306: give 0 to 1073741824", [](Forward& f) { f.seqlen_kv = (int64_t{1} << 32) + 10; }},
+      {"seqlen_q is 1073741825: give 0 to 1073741824",
+       [](Forward& f) { f.seqlen_q = (1 << 30) + 1; }},
+      {"seqlen_kv is 4294967306: give 0 to 1073741824",
+       [](Forward& f) { f.seqlen_kv = (int64_t{1} << 32) + 10; }},
       {"heads_q is 0: give 1 to 1048576", [](Forward& f) { f.heads_q = 0; }},
       {"heads_kv is 0: give 1 to 1048576", [](Forward& f) { f.heads_kv = 0; }},
-      {"heads_q is 4 and heads_kv 3: heads_q must be a multiple of heads_kv", [](Forward& f) { f.heads_kv = 3; }},
+      {"heads_q is 4 and heads_kv 3: heads_q must be a multiple of heads_kv",
+       [](Forward& f) { f.heads_kv = 3; }},
       {"head_dim is 60: give a multiple of 8 from 8 to 256", [](Forward& f) { f.head_dim = 60; }},
       {"head_dim is 264: give a multiple of 8 from 8 to 256", [](Forward& f) { f.head_dim = 264; }},
       {"head_dim is 0: give a multiple of 8 from 8 to 256", [](Forward& f) { f.head_dim = 0; }},
-      {"softmax_scale is -1.000000: give a positive number, or 0 for 1/sqrt(head_dim)", [](Forward& f) { f.softmax_scale = -1; }},
-      {"softmax_scale is nan: give a positive number, or 0 for 1/sqrt(head_dim)", [](Forward& f) { f.softmax_scale = NAN; }},
+      {"softmax_scale is -1.000000: give a positive number, or 0 for 1/sqrt(head_dim)",
+       [](Forward& f) { f.softmax_scale = -1; }},
+      {"softmax_scale is nan: give a positive number, or 0 for 1/sqrt(head_dim)",
+       [](Forward& f) { f.softmax_scale = NAN; }},
       {"fp8 is not supported yet: give fp16 or bf16", [](Forward& f) { f.dtype = DType::e4m3; }},
       {"fp8 is not supported yet: give fp16 or bf16", [](Forward& f) { f.dtype = DType::e5m2; }},
-      {"dtype is 77, which names no element type", [](Forward& f) { f.dtype = static_cast<DType>(77); }},
+      {"dtype is 77, which names no element type",
+       [](Forward& f) { f.dtype = static_cast<DType>(77); }},
       {"q is null: give its address", [](Forward& f) { f.q.data = nullptr; }},
       {"o is null: give its address", [](Forward& f) { f.o.data = nullptr; }},
-      {"v does not start at a multiple of its element's size", [](Forward& f) { f.v.data = static_cast<char*>(f.v.data) + 1; }},
-      {"k.stride_seq is -128: strides may not be negative", [](Forward& f) { f.k.stride_seq = -128; }},
-      {"k.stride_batch is 9223372036854775807: no memory is that large", [](Forward& f) { f.k.stride_batch = INT64_MAX; }},
-      {"o's strides make two of its elements share memory: give each element its own", [](Forward& f) { f.o.stride_head = 0; }},
-      {"o's strides make two of its elements share memory: give each element its own", [](Forward& f) { f.o.stride_seq = 255; }},
-      {"cu_seqlens_kv is null while the other is not: packed lengths come in pairs", [](Forward& f) { f.cu_seqlens_q = lengths(); }},
+      {"v does not start at a multiple of its element's size",
+       [](Forward& f) { f.v.data = static_cast<char*>(f.v.data) + 1; }},
+      {"k.stride_seq is -128: strides may not be negative",
+       [](Forward& f) { f.k.stride_seq = -128; }},
+      {"k.stride_batch is 9223372036854775807: no memory is that large",
+       [](Forward& f) { f.k.stride_batch = INT64_MAX; }},
+      {"o's strides make two of its elements share memory: give each element its own",
+       [](Forward& f) { f.o.stride_head = 0; }},
+      {"o's strides make two of its elements share memory: give each element its own",
+       [](Forward& f) { f.o.stride_seq = 255; }},
+      {"cu_seqlens_kv is null while the other is not: packed lengths come in pairs",
+       [](Forward& f) { f.cu_seqlens_q = lengths(); }},
       {"cu_seqlens_* and seqused_* are both given: a call is packed or padded",
        [](Forward& f) { f.cu_seqlens_q = f.cu_seqlens_kv = f.seqused_q = lengths(); }},
-      {"total_q and total_kv count the rows of packed tensors: leave them 0 without cu_seqlens_*", [](Forward& f) { f.total_q = 5; }},
+      {"total_q and total_kv count the rows of packed tensors: leave them 0 without cu_seqlens_*",
+       [](Forward& f) { f.total_q = 5; }},
       {"an array of lengths does not start at a multiple of 4 bytes",
        [](Forward& f) { f.seqused_q = reinterpret_cast<int32_t*>(uintptr_t{6}); }},
-      {"lse does not start at a multiple of 4 bytes", [](Forward& f) { f.lse = reinterpret_cast<float*>(uintptr_t{6}); }},
+      {"lse does not start at a multiple of 4 bytes",
+       [](Forward& f) { f.lse = reinterpret_cast<float*>(uintptr_t{6}); }},
       {"lse's strides make two of its elements share memory: give larger ones, or 0 for dense",
        [](Forward& f) {
          f.lse = reinterpret_cast<float*>(uintptr_t{1} << 40);
@@ -159,7 +175,8 @@ TEST(Validate, TakesEveryDenseOrderOfTheDimensions) {
     f.head_dim = 8 * *rc::gen::inRange(1, 33);
     const int64_t gap = *rc::gen::inRange(0, 20);
     const bool heads_first = *rc::gen::arbitrary<bool>();
-    const int64_t inner = f.head_dim + gap, outer = inner * (heads_first ? f.seqlen_q : f.heads_q) + gap;
+    const int64_t inner = f.head_dim + gap,
+                  outer = inner * (heads_first ? f.seqlen_q : f.heads_q) + gap;
     const int64_t batch = outer * (heads_first ? f.heads_q : f.seqlen_q);
     f.o = {f.o.data, batch, heads_first ? inner : outer, heads_first ? outer : inner};
     RC_ASSERT(message_of(f).empty());
@@ -174,7 +191,8 @@ TEST(Prepare, HostMemoryIsComputedByTheReferenceAndSaysSo) {
   EXPECT_EQ(plan.why(), "the tensors are host memory");
   EXPECT_EQ(plan.workspace_bytes(), 0u);
   h.call.kernel = Kernel::portable;
-  EXPECT_EQ(prepare(h.call, plan).message, "the portable kernel was asked for, but the tensors are host memory");
+  EXPECT_EQ(prepare(h.call, plan).message,
+            "the portable kernel was asked for, but the tensors are host memory");
 }
 
 TEST(Prepare, AnEmptyPlanSaysThatItIsOne) {

@@ -40,7 +40,9 @@ Case packed_sample(int64_t head_dim, bool causal) {
 struct Ready {
   Plan plan;
   Arena::Block workspace;
-  void run(cudaStream_t stream) const { check(plan.run(workspace.data, plan.workspace_bytes(), stream), "running"); }
+  void run(cudaStream_t stream) const {
+    check(plan.run(workspace.data, plan.workspace_bytes(), stream), "running");
+  }
 };
 
 bool ready(const Stage& stage, Forward call, Kernel kernel, Ready& r) {
@@ -65,7 +67,8 @@ std::string over_samples(Arena& arena, Case (*make)(int64_t, bool), Function fun
         Ready r;
         if (!ready(stage, stage.call, kernel, r)) continue;
         const std::string complaint = function(stage, r, kernel);
-        if (!complaint.empty()) complaints += std::string(name(kernel)) + ", " + c.name() + ": " + complaint + "; ";
+        if (!complaint.empty())
+          complaints += std::string(name(kernel)) + ", " + c.name() + ": " + complaint + "; ";
       }
     }
   }
@@ -82,140 +85,151 @@ Sum read(const Sum* at) {
 
 std::string repetitions_are_equal(Arena& arena) {
   constexpr int kRepetitions = 100;
-  return over_samples(arena, sample, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
-    Sum* sums = arena.take<Sum>(kRepetitions);
-    check(cudaMemset(sums, 0, kRepetitions * sizeof(Sum)), "clearing");
-    for (int i = 0; i < kRepetitions; i++) {
-      stage.poison_outputs(nullptr);
-      r.run(nullptr);
-      stage.add_checksum_of_outputs(sums + i, nullptr);
-    }
-    std::vector<Sum> host(kRepetitions);
-    check(cudaMemcpy(host.data(), sums, kRepetitions * sizeof(Sum), cudaMemcpyDeviceToHost), "reading");
-    for (int i = 1; i < kRepetitions; i++)
-      if (host[i] != host[0]) return "repetition " + std::to_string(i) + " gave other bits";
-    return "";
-  });
+  return over_samples(
+      arena, sample, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
+        Sum* sums = arena.take<Sum>(kRepetitions);
+        check(cudaMemset(sums, 0, kRepetitions * sizeof(Sum)), "clearing");
+        for (int i = 0; i < kRepetitions; i++) {
+          stage.poison_outputs(nullptr);
+          r.run(nullptr);
+          stage.add_checksum_of_outputs(sums + i, nullptr);
+        }
+        std::vector<Sum> host(kRepetitions);
+        check(cudaMemcpy(host.data(), sums, kRepetitions * sizeof(Sum), cudaMemcpyDeviceToHost),
+              "reading");
+        for (int i = 1; i < kRepetitions; i++)
+          if (host[i] != host[0]) return "repetition " + std::to_string(i) + " gave other bits";
+        return "";
+      });
 }
 
 std::string sequences_are_the_same_alone(Arena& arena) {
-  return over_samples(arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
-    const Case c = packed_sample(stage.problem.head_dim, stage.problem.causal);
-    Sum* sums = arena.take<Sum>(2);
-    check(cudaMemset(sums, 0, 2 * sizeof(Sum)), "clearing");
-    stage.poison_outputs(nullptr);
-    r.run(nullptr);
-    stage.add_checksum_of_outputs(sums, nullptr);
-    stage.poison_outputs(nullptr);
-    int64_t row_q = 0, row_kv = 0;
-    for (size_t b = 0; b < c.lengths_q.size(); b++) {
-      Forward alone = stage.call;
-      const auto from = [](Tensor& t, int64_t row) { t.data = static_cast<uint16_t*>(t.data) + row * t.stride_seq; };
-      from(alone.q, row_q);
-      from(alone.k, row_kv);
-      from(alone.v, row_kv);
-      from(alone.o, row_q);
-      alone.lse += row_q;
-      alone.lse_stride_head = alone.total_q;
-      alone.lse_stride_batch = alone.total_q * alone.heads_q;
-      alone.batch = 1;
-      alone.seqlen_q = c.lengths_q[b];
-      alone.seqlen_kv = c.lengths_kv[b];
-      alone.cu_seqlens_q = alone.cu_seqlens_kv = nullptr;
-      alone.total_q = alone.total_kv = 0;
-      row_q += c.lengths_q[b];
-      row_kv += c.lengths_kv[b];
-      Ready one;
-      if (!ready(stage, alone, kernel, one)) return "sequence " + std::to_string(b) + " alone was refused";
-      one.run(nullptr);
-    }
-    stage.add_checksum_of_outputs(sums + 1, nullptr);
-    return read(sums) == read(sums + 1) ? "" : "sequences have other bits alone than packed";
-  });
+  return over_samples(
+      arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
+        const Case c = packed_sample(stage.problem.head_dim, stage.problem.causal);
+        Sum* sums = arena.take<Sum>(2);
+        check(cudaMemset(sums, 0, 2 * sizeof(Sum)), "clearing");
+        stage.poison_outputs(nullptr);
+        r.run(nullptr);
+        stage.add_checksum_of_outputs(sums, nullptr);
+        stage.poison_outputs(nullptr);
+        int64_t row_q = 0, row_kv = 0;
+        for (size_t b = 0; b < c.lengths_q.size(); b++) {
+          Forward alone = stage.call;
+          const auto from = [](Tensor& t, int64_t row) {
+            t.data = static_cast<uint16_t*>(t.data) + row * t.stride_seq;
+          };
+          from(alone.q, row_q);
+          from(alone.k, row_kv);
+          from(alone.v, row_kv);
+          from(alone.o, row_q);
+          alone.lse += row_q;
+          alone.lse_stride_head = alone.total_q;
+          alone.lse_stride_batch = alone.total_q * alone.heads_q;
+          alone.batch = 1;
+          alone.seqlen_q = c.lengths_q[b];
+          alone.seqlen_kv = c.lengths_kv[b];
+          alone.cu_seqlens_q = alone.cu_seqlens_kv = nullptr;
+          alone.total_q = alone.total_kv = 0;
+          row_q += c.lengths_q[b];
+          row_kv += c.lengths_kv[b];
+          Ready one;
+          if (!ready(stage, alone, kernel, one))
+            return "sequence " + std::to_string(b) + " alone was refused";
+          one.run(nullptr);
+        }
+        stage.add_checksum_of_outputs(sums + 1, nullptr);
+        return read(sums) == read(sums + 1) ? "" : "sequences have other bits alone than packed";
+      });
 }
 
 std::string graphs_replay(Arena& arena) {
-  return over_samples(arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
-    constexpr int kReplays = 3;
-    Sum* sums = arena.take<Sum>(1 + kReplays);
-    cudaStream_t stream;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
-    check(cudaMemset(sums, 0, (1 + kReplays) * sizeof(Sum)), "clearing");
-    stage.poison_outputs(nullptr);
-    r.run(nullptr);
-    stage.add_checksum_of_outputs(sums, nullptr);
-    check(cudaDeviceSynchronize(), "running");
+  return over_samples(
+      arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
+        constexpr int kReplays = 3;
+        Sum* sums = arena.take<Sum>(1 + kReplays);
+        cudaStream_t stream;
+        check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+        check(cudaMemset(sums, 0, (1 + kReplays) * sizeof(Sum)), "clearing");
+        stage.poison_outputs(nullptr);
+        r.run(nullptr);
+        stage.add_checksum_of_outputs(sums, nullptr);
+        check(cudaDeviceSynchronize(), "running");
 
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "beginning to capture");
-    r.run(stream);
-    check(cudaStreamEndCapture(stream, &graph), "capturing");
-    check(cudaGraphInstantiate(&executable, graph, 0), "instantiating");
-    for (int i = 0; i < kReplays; i++) {
-      stage.poison_outputs(stream);
-      check(cudaGraphLaunch(executable, stream), "replaying");
-      stage.add_checksum_of_outputs(sums + 1 + i, stream);
-    }
-    check(cudaStreamSynchronize(stream), "replaying");
-    cudaGraphExecDestroy(executable);
-    cudaGraphDestroy(graph);
-    cudaStreamDestroy(stream);
-    for (int i = 0; i < kReplays; i++)
-      if (read(sums + 1 + i) != read(sums)) return "replay " + std::to_string(i) + " gave other bits";
-    return "";
-  });
+        cudaGraph_t graph;
+        cudaGraphExec_t executable;
+        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "beginning to capture");
+        r.run(stream);
+        check(cudaStreamEndCapture(stream, &graph), "capturing");
+        check(cudaGraphInstantiate(&executable, graph, 0), "instantiating");
+        for (int i = 0; i < kReplays; i++) {
+          stage.poison_outputs(stream);
+          check(cudaGraphLaunch(executable, stream), "replaying");
+          stage.add_checksum_of_outputs(sums + 1 + i, stream);
+        }
+        check(cudaStreamSynchronize(stream), "replaying");
+        cudaGraphExecDestroy(executable);
+        cudaGraphDestroy(graph);
+        cudaStreamDestroy(stream);
+        for (int i = 0; i < kReplays; i++)
+          if (read(sums + 1 + i) != read(sums))
+            return "replay " + std::to_string(i) + " gave other bits";
+        return "";
+      });
 }
 
 // One plan, run by four threads on streams of their own at the same time, each into its own output.
 std::string threads_share_a_plan(Arena& arena) {
-  return over_samples(arena, sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
-    constexpr int kThreads = 4, kRuns = 8;
-    Sum* sums = arena.take<Sum>(1 + kThreads);
-    check(cudaMemset(sums, 0, (1 + kThreads) * sizeof(Sum)), "clearing");
-    stage.poison_outputs(nullptr);
-    r.run(nullptr);
-    checksum(stage.o.data, stage.o.bytes, sums, nullptr);
+  return over_samples(
+      arena, sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
+        constexpr int kThreads = 4, kRuns = 8;
+        Sum* sums = arena.take<Sum>(1 + kThreads);
+        check(cudaMemset(sums, 0, (1 + kThreads) * sizeof(Sum)), "clearing");
+        stage.poison_outputs(nullptr);
+        r.run(nullptr);
+        checksum(stage.o.data, stage.o.bytes, sums, nullptr);
 
-    std::vector<Ready> others(kThreads);
-    std::vector<Arena::Block> outputs(kThreads);
-    for (int i = 0; i < kThreads; i++) {
-      outputs[i] = arena.take(stage.o.bytes);
-      check(cudaMemset(outputs[i].data, 0xff, outputs[i].bytes), "poisoning");
-      Forward call = stage.call;
-      call.o.data = outputs[i].data;
-      call.lse = nullptr;
-      if (!ready(stage, call, kernel, others[i])) return "refused";
-    }
-    check(cudaDeviceSynchronize(), "running");
-    std::vector<std::string> complaints(kThreads);
-    {
-      std::vector<std::jthread> threads;
-      for (int i = 0; i < kThreads; i++) {
-        threads.emplace_back([&, i] {
-          try {
-            cudaStream_t stream;
-            check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
-            for (int run = 0; run < kRuns; run++) others[i].run(stream);
-            checksum(outputs[i].data, outputs[i].bytes, sums + 1 + i, stream);
-            check(cudaStreamSynchronize(stream), "running");
-            cudaStreamDestroy(stream);
-          } catch (const std::exception& e) {
-            complaints[i] = e.what();
+        std::vector<Ready> others(kThreads);
+        std::vector<Arena::Block> outputs(kThreads);
+        for (int i = 0; i < kThreads; i++) {
+          outputs[i] = arena.take(stage.o.bytes);
+          check(cudaMemset(outputs[i].data, 0xff, outputs[i].bytes), "poisoning");
+          Forward call = stage.call;
+          call.o.data = outputs[i].data;
+          call.lse = nullptr;
+          if (!ready(stage, call, kernel, others[i])) return "refused";
+        }
+        check(cudaDeviceSynchronize(), "running");
+        std::vector<std::string> complaints(kThreads);
+        {
+          std::vector<std::jthread> threads;
+          for (int i = 0; i < kThreads; i++) {
+            threads.emplace_back([&, i] {
+              try {
+                cudaStream_t stream;
+                check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+                for (int run = 0; run < kRuns; run++) others[i].run(stream);
+                checksum(outputs[i].data, outputs[i].bytes, sums + 1 + i, stream);
+                check(cudaStreamSynchronize(stream), "running");
+                cudaStreamDestroy(stream);
+              } catch (const std::exception& e) {
+                complaints[i] = e.what();
+              }
+            });
           }
-        });
-      }
-    }
-    for (int i = 0; i < kThreads; i++) {
-      if (!complaints[i].empty()) return complaints[i];
-      if (read(sums + 1 + i) != read(sums)) return "thread " + std::to_string(i) + " got other bits";
-    }
-    return "";
-  });
+        }
+        for (int i = 0; i < kThreads; i++) {
+          if (!complaints[i].empty()) return complaints[i];
+          if (read(sums + 1 + i) != read(sums))
+            return "thread " + std::to_string(i) + " got other bits";
+        }
+        return "";
+      });
 }
 
-// The oracle rounded to the element type against the CPU's reference, bit by bit; where the two sums of doubles fall on either side
-// of a rounding boundary they may differ, so a few in ten thousand may.
+// The oracle rounded to the element type against the CPU's reference, bit by bit; where the two
+// sums of doubles fall on either side of a rounding boundary they may differ, so a few in ten
+// thousand may.
 std::string oracle_agrees_with_the_cpu(Arena& arena) {
   std::string complaints;
   for (DType dtype : {DType::bf16, DType::fp16}) {
@@ -229,16 +243,22 @@ std::string oracle_agrees_with_the_cpu(Arena& arena) {
       const Stage stage(arena, c, nullptr);
       const Problem& p = stage.problem;
       const size_t rows = size_t{static_cast<size_t>(p.batch)} * p.heads_q * p.seqlen_q;
-      const Oracle reference{arena.take<double>(rows * p.head_dim), arena.take<double>(rows), arena.take<double>(rows)};
+      const Oracle reference{arena.take<double>(rows * p.head_dim), arena.take<double>(rows),
+                             arena.take<double>(rows)};
       oracle(p, reference, nullptr);
       std::vector<double> o(rows * p.head_dim), lse(rows);
-      check(cudaMemcpy(o.data(), reference.o, o.size() * sizeof(double), cudaMemcpyDeviceToHost), "reading");
-      check(cudaMemcpy(lse.data(), reference.lse, lse.size() * sizeof(double), cudaMemcpyDeviceToHost), "reading");
+      check(cudaMemcpy(o.data(), reference.o, o.size() * sizeof(double), cudaMemcpyDeviceToHost),
+            "reading");
+      check(cudaMemcpy(lse.data(), reference.lse, lse.size() * sizeof(double),
+                       cudaMemcpyDeviceToHost),
+            "reading");
 
       const Layouts l = layouts_of(c);
       const auto download = [](const Tensor& t, int64_t first, int64_t elements) {
         std::vector<uint16_t> host(elements);
-        check(cudaMemcpy(host.data(), static_cast<uint16_t*>(t.data) - first, elements * 2, cudaMemcpyDeviceToHost), "reading");
+        check(cudaMemcpy(host.data(), static_cast<uint16_t*>(t.data) - first, elements * 2,
+                         cudaMemcpyDeviceToHost),
+              "reading");
         return host;
       };
       auto q = download(p.q, l.first_q, l.elements_q), k = download(p.k, l.first_kv, l.elements_kv),
@@ -275,14 +295,17 @@ std::string oracle_agrees_with_the_cpu(Arena& arena) {
                                    (first + row) * p.o.stride_seq + h * p.o.stride_head;
             for (int d = 0; d < p.head_dim; d++, compared++)
               different += have[d] != reference::from_double(o[at * p.head_dim + d], dtype);
-            const float have_lse = out_lse[b * p.lse_stride_batch + h * p.lse_stride_head + first + row];
-            if (have_lse != static_cast<float>(lse[at])) worst = std::fmax(worst, std::fabs(have_lse - lse[at]));
+            const float have_lse =
+                out_lse[b * p.lse_stride_batch + h * p.lse_stride_head + first + row];
+            if (have_lse != static_cast<float>(lse[at]))
+              worst = std::fmax(worst, std::fabs(have_lse - lse[at]));
           }
         }
       }
       if (different * 2000 > compared || worst > 1e-5)
-        complaints += c.name() + ": " + std::to_string(different) + " of " + std::to_string(compared) +
-                      " elements differ, lse by " + std::to_string(worst) + "; ";
+        complaints += c.name() + ": " + std::to_string(different) + " of " +
+                      std::to_string(compared) + " elements differ, lse by " +
+                      std::to_string(worst) + "; ";
     }
   }
   return complaints;
@@ -313,7 +336,8 @@ std::string errors_are_values(Arena& arena) {
   Plan plan;
   check(prepare(call, plan), "preparing an unaligned call");
   if (plan.kernel() != Kernel::portable || plan.why().find('q') == std::string::npos)
-    complaints += "an unaligned q gave the " + std::string(name(plan.kernel())) + " kernel because \"" + plan.why() + "\"; ";
+    complaints += "an unaligned q gave the " + std::string(name(plan.kernel())) +
+                  " kernel because \"" + plan.why() + "\"; ";
 
   Ready r;
   if (ready(stage, stage.call, Kernel::hopper, r) && r.plan.workspace_bytes() > 0) {
@@ -340,7 +364,8 @@ std::string empty_calls_do_nothing(Arena& arena) {
       stage.poison_outputs(nullptr);
       r.run(nullptr);
       stage.count_touched_outside(r.workspace, touched, nullptr);
-      if (read(touched) > 0) complaints += std::string(name(kernel)) + " wrote where nothing was to be written; ";
+      if (read(touched) > 0)
+        complaints += std::string(name(kernel)) + " wrote where nothing was to be written; ";
     }
   }
   return complaints;
@@ -380,9 +405,13 @@ std::string the_c_interface_gives_the_same_bits(Arena& arena) {
   size_t bytes = 0;
   int32_t kernel = 0;
   char message[200];
-  if (namesake_attention_query(&call, &bytes, &kernel, message, sizeof message) != NAMESAKE_ATTENTION_OK) return message;
-  if (bytes != r.plan.workspace_bytes() || kernel != static_cast<int32_t>(r.plan.kernel())) return "another plan";
-  if (namesake_attention_forward(&call, r.workspace.data, bytes, nullptr, message, sizeof message) != NAMESAKE_ATTENTION_OK)
+  if (namesake_attention_query(&call, &bytes, &kernel, message, sizeof message) !=
+      NAMESAKE_ATTENTION_OK)
+    return message;
+  if (bytes != r.plan.workspace_bytes() || kernel != static_cast<int32_t>(r.plan.kernel()))
+    return "another plan";
+  if (namesake_attention_forward(&call, r.workspace.data, bytes, nullptr, message,
+                                 sizeof message) != NAMESAKE_ATTENTION_OK)
     return message;
   stage.add_checksum_of_outputs(sums + 1, nullptr);
   return read(sums) == read(sums + 1) ? "" : "other bits";
@@ -409,7 +438,8 @@ std::string devices_take_turns(Arena&) {
     r.run(nullptr);
     stage.add_checksum_of_outputs(sum, nullptr);
     if (d == 0) first = read(sum);
-    if (read(sum) != first) complaints += "device " + std::to_string(d) + " gave other bits than device 0; ";
+    if (read(sum) != first)
+      complaints += "device " + std::to_string(d) + " gave other bits than device 0; ";
     if (devices > 1) {
       check(cudaSetDevice((d + 1) % devices), "choosing a device");
       if (r.plan.run(r.workspace.data, r.plan.workspace_bytes(), nullptr).ok())

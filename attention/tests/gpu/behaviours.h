@@ -1,4 +1,5 @@
-// What must hold of calls beyond the right numbers: repetition, batching, graphs, streams, threads, devices, errors.
+// What must hold of calls beyond the right numbers: repetition, batching, graphs, streams, threads,
+// devices, errors.
 #pragma once
 
 #include <string>

@@ -10,9 +10,17 @@ namespace {
 constexpr int64_t kPast31Bits = (int64_t{1} << 31) + 64;
 
 const char* name(Layout layout) {
-  constexpr const char* kNames[] = {"bshd",      "bhsd",           "slices",          "gaps",
-                                    "unaligned", "broadcast-heads", "broadcast-batch", "broadcast-seq",
-                                    "huge-batch", "huge-head",      "huge-seq"};
+  constexpr const char* kNames[] = {"bshd",
+                                    "bhsd",
+                                    "slices",
+                                    "gaps",
+                                    "unaligned",
+                                    "broadcast-heads",
+                                    "broadcast-batch",
+                                    "broadcast-seq",
+                                    "huge-batch",
+                                    "huge-head",
+                                    "huge-seq"};
   return kNames[static_cast<int>(layout)];
 }
 
@@ -64,9 +72,10 @@ void add_shapes(Grid& grid) {
       grid.add(c);
     }
     c.group = "unequal";
-    const std::pair<int64_t, int64_t> pairs[] = {{1, 2},     {1, 97},   {1, 300},   {300, 1},   {17, 129},
-                                                 {129, 17},  {64, 1000}, {1000, 64}, {128, 704}, {704, 128},
-                                                 {255, 257}, {257, 255}, {1, 4097},  {4097, 100}, {100, 4097}};
+    const std::pair<int64_t, int64_t> pairs[] = {{1, 2},     {1, 97},     {1, 300},   {300, 1},
+                                                 {17, 129},  {129, 17},   {64, 1000}, {1000, 64},
+                                                 {128, 704}, {704, 128},  {255, 257}, {257, 255},
+                                                 {1, 4097},  {4097, 100}, {100, 4097}};
     for (auto [q, kv] : pairs) {
       c.seqlen_q = q;
       c.seqlen_kv = kv;
@@ -76,7 +85,8 @@ void add_shapes(Grid& grid) {
     c.seqlen_q = 200;
     c.seqlen_kv = 333;
     c.batch = 2;
-    const std::pair<int64_t, int64_t> heads[] = {{1, 1}, {4, 4}, {4, 2}, {6, 2}, {8, 1}, {12, 4}, {64, 8}};
+    const std::pair<int64_t, int64_t> heads[] = {{1, 1}, {4, 4},  {4, 2}, {6, 2},
+                                                 {8, 1}, {12, 4}, {64, 8}};
     for (auto [q, kv] : heads) {
       c.heads_q = q;
       c.heads_kv = kv;
@@ -160,8 +170,9 @@ void add_layouts(Grid& grid) {
     c.heads_kv = 2;
     c.seqlen_q = 150;
     c.seqlen_kv = 210;
-    for (Layout layout : {Layout::bhsd, Layout::slices, Layout::gaps, Layout::unaligned, Layout::broadcast_heads,
-                          Layout::broadcast_batch, Layout::broadcast_seq}) {
+    for (Layout layout :
+         {Layout::bhsd, Layout::slices, Layout::gaps, Layout::unaligned, Layout::broadcast_heads,
+          Layout::broadcast_batch, Layout::broadcast_seq}) {
       c.layout = layout;
       grid.add(c);
     }
@@ -240,8 +251,8 @@ void add_values(Grid& grid) {
   });
 }
 
-// Few and small, for tools that run a thousand times slower: at least three tiles of keys for each tile of rows and, where a kernel
-// is persistent, more tiles than blocks.
+// Few and small, for tools that run a thousand times slower: at least three tiles of keys for each
+// tile of rows and, where a kernel is persistent, more tiles than blocks.
 void add_sanitizer(Grid& grid) {
   grid.each({64, 128, 256}, [&](Case c) {
     if (c.dtype == DType::fp16) return;
@@ -374,9 +385,9 @@ void add_bugs(Grid& grid) {
 
 std::string Case::name() const {
   std::string text = group + ": " + attention::name(dtype) + " d" + std::to_string(head_dim) +
-                     (causal ? " causal" : " full") + " b" + std::to_string(batch) + " h" + std::to_string(heads_q) +
-                     "/" + std::to_string(heads_kv) + " s" + std::to_string(seqlen_q) + "/" +
-                     std::to_string(seqlen_kv);
+                     (causal ? " causal" : " full") + " b" + std::to_string(batch) + " h" +
+                     std::to_string(heads_q) + "/" + std::to_string(heads_kv) + " s" +
+                     std::to_string(seqlen_q) + "/" + std::to_string(seqlen_kv);
   if (layout != Layout::bshd) text += std::string(" ") + test::name(layout);
   if (lengths != Lengths::same) {
     text += lengths == Lengths::packed ? " packed " : " padded ";
@@ -392,8 +403,10 @@ uint32_t Case::seed() const {
 }
 
 bool Case::for_peers() const {
-  // cuDNN through torch builds an engine for each shape, a quarter of a second each, and aligns causal masks at the top left.
-  return (group == "long" || group == "groups" || group == "many tiles" || (group == "tail" && seqlen_q % 64 == 1)) &&
+  // cuDNN through torch builds an engine for each shape, a quarter of a second each, and aligns
+  // causal masks at the top left.
+  return (group == "long" || group == "groups" || group == "many tiles" ||
+          (group == "tail" && seqlen_q % 64 == 1)) &&
          (!causal || seqlen_q == seqlen_kv);
 }
 
@@ -420,13 +433,17 @@ Layouts layouts_of(const Case& c) {
     result.total_q = std::accumulate(c.lengths_q.begin(), c.lengths_q.end(), int64_t{0});
     result.total_kv = std::accumulate(c.lengths_kv.begin(), c.lengths_kv.end(), int64_t{0});
   }
-  const auto lay = [&](int64_t rows, int64_t heads, bool key, Tensor& t, int64_t& first, int64_t& elements) {
+  const auto lay = [&](int64_t rows, int64_t heads, bool key, Tensor& t, int64_t& first,
+                       int64_t& elements) {
     const int64_t batch = packed ? 1 : c.batch, dim = c.head_dim;
     first = 0;
     t = {nullptr, rows * heads * dim, heads * dim, dim};
     switch (c.layout) {
-      case Layout::bshd: break;
-      case Layout::bhsd: t = {nullptr, heads * rows * dim, dim, rows * dim}; break;
+      case Layout::bshd:
+        break;
+      case Layout::bhsd:
+        t = {nullptr, heads * rows * dim, dim, rows * dim};
+        break;
       case Layout::slices:
         first = heads * dim;
         t = {nullptr, rows * 3 * heads * dim, 3 * heads * dim, dim};
@@ -452,8 +469,12 @@ Layouts layouts_of(const Case& c) {
       case Layout::broadcast_seq:
         if (key) t = {nullptr, heads * dim, 0, dim};
         break;
-      case Layout::huge_batch: t.stride_batch = kPast31Bits; break;
-      case Layout::huge_head: t = {nullptr, rows * dim, dim, kPast31Bits}; break;
+      case Layout::huge_batch:
+        t.stride_batch = kPast31Bits;
+        break;
+      case Layout::huge_head:
+        t = {nullptr, rows * dim, dim, kPast31Bits};
+        break;
       case Layout::huge_seq:
         t.stride_seq = (kPast31Bits / (rows - 1) / 8 + 1) * 8;
         t.stride_batch = heads * dim;
@@ -462,9 +483,11 @@ Layouts layouts_of(const Case& c) {
     if (packed) t.stride_batch = 0;
     elements = first;
     if (batch > 0 && rows > 0)
-      elements += (batch - 1) * t.stride_batch + (rows - 1) * t.stride_seq + (heads - 1) * t.stride_head + dim;
+      elements += (batch - 1) * t.stride_batch + (rows - 1) * t.stride_seq +
+                  (heads - 1) * t.stride_head + dim;
   };
-  const int64_t rows_q = packed ? result.total_q : c.seqlen_q, rows_kv = packed ? result.total_kv : c.seqlen_kv;
+  const int64_t rows_q = packed ? result.total_q : c.seqlen_q,
+                rows_kv = packed ? result.total_kv : c.seqlen_kv;
   lay(rows_q, c.heads_q, false, result.q, result.first_q, result.elements_q);
   result.o = result.q;
   lay(rows_kv, c.heads_kv, true, result.k, result.first_kv, result.elements_kv);

@@ -1,4 +1,5 @@
-// The shapes the suite walks: each a call with its layout, lengths, inputs and what is allowed of the result.
+// The shapes the suite walks: each a call with its layout, lengths, inputs and what is allowed of
+// the result.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +48,10 @@ struct Case {
 std::vector<Case> all_cases();
 
 struct Layouts {
-  Tensor q, k, v, o;                                   // data null: strides alone
-  int64_t first_q = 0, first_kv = 0;                   // elements before the first
-  int64_t elements_q = 0, elements_kv = 0;             // elements spanned, those before the first included
-  int64_t total_q = 0, total_kv = 0;                   // packed rows
+  Tensor q, k, v, o;                        // data null: strides alone
+  int64_t first_q = 0, first_kv = 0;        // elements before the first
+  int64_t elements_q = 0, elements_kv = 0;  // elements spanned, those before the first included
+  int64_t total_q = 0, total_kv = 0;        // packed rows
 };
 Layouts layouts_of(const Case& c);
 

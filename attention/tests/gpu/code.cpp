@@ -1,5 +1,6 @@
-// A fatbin holds cubins, which are ELF files for machine 190, whole and aligned since the build does not compress them. So they are
-// found by their magic number, wherever the file's own format has put them; each is then read as plain ELF64.
+// A fatbin holds cubins, which are ELF files for machine 190, whole and aligned since the build
+// does not compress them. So they are found by their magic number, wherever the file's own format
+// has put them; each is then read as plain ELF64.
 #include "code.h"
 
 #include <algorithm>
@@ -15,26 +16,31 @@
 namespace namesake::attention::test {
 namespace {
 
-constexpr std::string_view kElfMagic = "\x7f" "ELF";
+constexpr std::string_view kElfMagic =
+    "\x7f"
+    "ELF";
 constexpr uint16_t kMachineCuda = 190;
 constexpr uint32_t kNoBits = 8;
 constexpr size_t kInstructionBytes = 16;
 
 template <typename T>
 T read(std::string_view bytes, size_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) throw std::runtime_error("a cubin is cut short");
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
+    throw std::runtime_error("a cubin is cut short");
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
 std::string_view slice(std::string_view bytes, uint64_t offset, uint64_t size) {
-  if (offset > bytes.size() || bytes.size() - offset < size) throw std::runtime_error("a cubin is cut short");
+  if (offset > bytes.size() || bytes.size() - offset < size)
+    throw std::runtime_error("a cubin is cut short");
   return bytes.substr(offset, size);
 }
 
 std::string_view text_at(std::string_view strings, size_t offset) {
-  const std::string_view rest = slice(strings, offset, strings.size() - std::min(offset, strings.size()));
+  const std::string_view rest =
+      slice(strings, offset, strings.size() - std::min(offset, strings.size()));
   return rest.substr(0, rest.find('\0'));
 }
 
@@ -47,7 +53,8 @@ class Cubin {
   explicit Cubin(std::string_view elf) {
     arch_ = "sm_" + std::to_string(read<uint32_t>(elf, 48) >> 8 & 0xff);
     const uint64_t table = read<uint64_t>(elf, 40);
-    const auto entry = read<uint16_t>(elf, 58), count = read<uint16_t>(elf, 60), names = read<uint16_t>(elf, 62);
+    const auto entry = read<uint16_t>(elf, 58), count = read<uint16_t>(elf, 60),
+               names = read<uint16_t>(elf, 62);
     const auto contents = [&](uint64_t header) -> std::string_view {
       if (read<uint32_t>(elf, header + 4) == kNoBits) return {};
       return slice(elf, read<uint64_t>(elf, header + 24), read<uint64_t>(elf, header + 32));
@@ -102,7 +109,9 @@ class Cubin {
     for (const Section& s : sections_) {
       if (!s.name.ends_with(symbol) || s.name.size() == symbol.size()) continue;
       const std::string_view kind = s.name.substr(0, s.name.size() - symbol.size());
-      if (kind != ".text." && kind != ".nv.info." && !(kind.starts_with(".nv.constant") && kind.ends_with('.'))) continue;
+      if (kind != ".text." && kind != ".nv.info." &&
+          !(kind.starts_with(".nv.constant") && kind.ends_with('.')))
+        continue;
       all.append(kind).append(s.bytes);
     }
     const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
@@ -112,11 +121,13 @@ class Cubin {
     return hex;
   }
 
-  // .nv.info: entries of format, attribute and 16 bits, which are the size of what follows where the format is 4.
+  // .nv.info: entries of format, attribute and 16 bits, which are the size of what follows where
+  // the format is 4.
   std::map<std::string_view, std::pair<int, int>> registers_and_frames() const {
     constexpr uint8_t kSized = 4, kRegisters = 0x2f, kFrame = 0x11;
     constexpr size_t kSymbolBytes = 24;
-    const std::string_view info = section(".nv.info"), symbols = section(".symtab"), strings = section(".strtab");
+    const std::string_view info = section(".nv.info"), symbols = section(".symtab"),
+                           strings = section(".strtab");
     std::map<std::string_view, std::pair<int, int>> result;
     for (size_t at = 0; at + 4 <= info.size();) {
       const auto format = read<uint8_t>(info, at), attribute = read<uint8_t>(info, at + 1);
@@ -148,8 +159,9 @@ std::vector<KernelCode> kernels_in(const std::string& path) {
     const std::vector<KernelCode> more = Cubin(elf).kernels();
     kernels.insert(kernels.end(), more.begin(), more.end());
   }
-  std::sort(kernels.begin(), kernels.end(),
-            [](const auto& a, const auto& b) { return std::tie(a.arch, a.symbol) < std::tie(b.arch, b.symbol); });
+  std::sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.arch, a.symbol) < std::tie(b.arch, b.symbol);
+  });
   return kernels;
 }
 

@@ -17,51 +17,60 @@ __host__ __device__ uint32_t mix(uint32_t h) {
 }
 
 __device__ float value_at(const Fill& f, uint64_t index) {
-  const uint32_t h = mix(mix(f.seed ^ static_cast<uint32_t>(index)) ^ static_cast<uint32_t>(index >> 32));
+  const uint32_t h =
+      mix(mix(f.seed ^ static_cast<uint32_t>(index)) ^ static_cast<uint32_t>(index >> 32));
   const uint32_t a = mix(h + 0x9e3779b9), b = mix(h + 0x3c6ef372);
   const int sum = static_cast<int>((a & 0xffff) + (a >> 16) + (b & 0xffff) + (b >> 16)) - 131070;
   return __fadd_rn(__fmul_rn(static_cast<float>(sum) / 32768, f.sigma), f.mean);
 }
 
 __device__ uint16_t narrow(float x, DType dtype) {
-  return dtype == DType::bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(x)) : __half_as_ushort(__float2half_rn(x));
+  return dtype == DType::bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(x))
+                              : __half_as_ushort(__float2half_rn(x));
 }
 
 __device__ float widen(uint16_t bits, DType dtype) {
-  return dtype == DType::bf16 ? __bfloat162float(__ushort_as_bfloat16(bits)) : __half2float(__ushort_as_half(bits));
+  return dtype == DType::bf16 ? __bfloat162float(__ushort_as_bfloat16(bits))
+                              : __half2float(__ushort_as_half(bits));
 }
 
 __host__ __device__ const Tensor& tensor_of(const Problem& p, Which which) {
   return which == Which::q ? p.q : which == Which::k ? p.k : which == Which::v ? p.v : p.o;
 }
 
-// Walks the elements of the valid rows: function(pointer, batch, row in the sequence, global row, head, column).
+// Walks the elements of the valid rows: function(pointer, batch, row in the sequence, global row,
+// head, column).
 template <typename Function>
 __device__ void for_each(const Problem& p, Which which, Function function) {
   const Tensor& t = tensor_of(p, which);
   const bool of_q = which == Which::q || which == Which::o;
   const int64_t longest = of_q ? p.seqlen_q : p.seqlen_kv, heads = of_q ? p.heads_q : p.heads_kv;
   const int64_t elements = p.batch * longest * heads * p.head_dim;
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < elements; i += int64_t{gridDim.x} * blockDim.x) {
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < elements;
+       i += int64_t{gridDim.x} * blockDim.x) {
     const auto column = static_cast<int32_t>(i % p.head_dim);
     int64_t rest = i / p.head_dim;
     const auto head = static_cast<int32_t>(rest % heads);
     rest /= heads;
-    const auto row = static_cast<int32_t>(rest % longest), batch = static_cast<int32_t>(rest / longest);
+    const auto row = static_cast<int32_t>(rest % longest),
+               batch = static_cast<int32_t>(rest / longest);
     const Sequence s = sequence_of(p, batch);
     if (row >= (of_q ? s.length_q : s.length_kv)) continue;
     const int64_t global = (of_q ? s.first_q : s.first_kv) + row;
-    function(static_cast<uint16_t*>(t.data) + offset_of(t, batch, global, head) + column, batch, row, global, head, column);
+    function(static_cast<uint16_t*>(t.data) + offset_of(t, batch, global, head) + column, batch,
+             row, global, head, column);
   }
 }
 
 __global__ void fill_kernel(const __grid_constant__ Problem p, Which which, Fill f) {
   const bool of_q = which == Which::q;
   const uint64_t longest = of_q ? p.seqlen_q : p.seqlen_kv, heads = of_q ? p.heads_q : p.heads_kv;
-  for_each(p, which, [&](uint16_t* at, int32_t batch, int32_t, int64_t global, int32_t head, int32_t column) {
-    const uint64_t row = f.same_rows ? 0 : (p.cu_seqlens_q ? global : batch * longest + global);
-    *at = narrow(value_at(f, (row * heads + head) * p.head_dim + column), p.dtype);
-  });
+  for_each(p, which,
+           [&](uint16_t* at, int32_t batch, int32_t, int64_t global, int32_t head, int32_t column) {
+             const uint64_t row =
+                 f.same_rows ? 0 : (p.cu_seqlens_q ? global : batch * longest + global);
+             *at = narrow(value_at(f, (row * heads + head) * p.head_dim + column), p.dtype);
+           });
 }
 
 __global__ void poke_kernel(const __grid_constant__ Problem p, Poke k) {
@@ -72,19 +81,22 @@ __global__ void poke_kernel(const __grid_constant__ Problem p, Poke k) {
 }
 
 __global__ void erase_kernel(const __grid_constant__ Problem p) {
-  for_each(p, Which::o, [&](uint16_t* at, int32_t batch, int32_t, int64_t global, int32_t head, int32_t column) {
-    *at = 0xffff;
-    if (column == 0 && p.lse)
-      reinterpret_cast<uint32_t*>(p.lse)[batch * p.lse_stride_batch + head * p.lse_stride_head + global] = ~0u;
-  });
+  for_each(p, Which::o,
+           [&](uint16_t* at, int32_t batch, int32_t, int64_t global, int32_t head, int32_t column) {
+             *at = 0xffff;
+             if (column == 0 && p.lse)
+               reinterpret_cast<uint32_t*>(
+                   p.lse)[batch * p.lse_stride_batch + head * p.lse_stride_head + global] = ~0u;
+           });
 }
 
 // ---- the oracle: 16 query rows a block, tiles of 32 keys as doubles in shared memory ----
 
 constexpr int kRows = 16, kKeys = 32, kThreads = 256, kMostColumns = 256 / 16;
 
-__device__ void widen_rows(const Problem& p, const Tensor& t, int32_t batch, int64_t first, int32_t head, int32_t row0,
-                           int32_t limit, int rows, int pitch, double* to) {
+__device__ void widen_rows(const Problem& p, const Tensor& t, int32_t batch, int64_t first,
+                           int32_t head, int32_t row0, int32_t limit, int rows, int pitch,
+                           double* to) {
   for (int i = threadIdx.x; i < rows * p.head_dim; i += kThreads) {
     const int row = i / p.head_dim, column = i % p.head_dim;
     double x = 0;
@@ -96,7 +108,8 @@ __device__ void widen_rows(const Problem& p, const Tensor& t, int32_t batch, int
   }
 }
 
-__global__ void __launch_bounds__(kThreads) oracle_kernel(const __grid_constant__ Problem p, Oracle result, int blocks) {
+__global__ void __launch_bounds__(kThreads)
+    oracle_kernel(const __grid_constant__ Problem p, Oracle result, int blocks) {
   extern __shared__ double memory[];
   __shared__ double weights[kRows][kKeys + 1];
   const int dim = p.head_dim, pitch = dim + 1;
@@ -105,7 +118,8 @@ __global__ void __launch_bounds__(kThreads) oracle_kernel(const __grid_constant_
   const int r = threadIdx.x / 16, c = threadIdx.x % 16;
 
   const int64_t pair = blockIdx.x / blocks;
-  const auto batch = static_cast<int32_t>(pair / p.heads_q), head = static_cast<int32_t>(pair % p.heads_q);
+  const auto batch = static_cast<int32_t>(pair / p.heads_q),
+             head = static_cast<int32_t>(pair % p.heads_q);
   const int32_t head_kv = head / (p.heads_q / p.heads_kv);
   const int32_t row0 = (blockIdx.x % blocks) * kRows;
   const Sequence s = sequence_of(p, batch);
@@ -153,7 +167,8 @@ __global__ void __launch_bounds__(kThreads) oracle_kernel(const __grid_constant_
       sum += weight;
     }
     load(p.v, first);
-    const int end = min(kKeys, keys - first);  // a weight of 0 must not meet a NaN of a key that is not seen
+    const int end =
+        min(kKeys, keys - first);  // a weight of 0 must not meet a NaN of a key that is not seen
     for (int key = 0; key < end; key++) {
 #pragma unroll
       for (int i = 0; i < kMostColumns; i++) {
@@ -176,13 +191,16 @@ __global__ void __launch_bounds__(kThreads) oracle_kernel(const __grid_constant_
 
 // One block for each batch and head.
 __global__ void __launch_bounds__(kThreads)
-    compare_kernel(const __grid_constant__ Problem p, Oracle reference, int32_t nan_allowed_from, Difference* differences) {
+    compare_kernel(const __grid_constant__ Problem p, Oracle reference, int32_t nan_allowed_from,
+                   Difference* differences) {
   const int64_t pair = blockIdx.x;
-  const auto batch = static_cast<int32_t>(pair / p.heads_q), head = static_cast<int32_t>(pair % p.heads_q);
+  const auto batch = static_cast<int32_t>(pair / p.heads_q),
+             head = static_cast<int32_t>(pair % p.heads_q);
   const Sequence s = sequence_of(p, batch);
   Difference d;
   for (int64_t i = threadIdx.x; i < int64_t{s.length_q} * p.head_dim; i += kThreads) {
-    const auto row = static_cast<int32_t>(i / p.head_dim), column = static_cast<int32_t>(i % p.head_dim);
+    const auto row = static_cast<int32_t>(i / p.head_dim),
+               column = static_cast<int32_t>(i % p.head_dim);
     const int64_t at = pair * p.seqlen_q + row;
     const bool nan_allowed = keys_seen(p, s, row) > nan_allowed_from;
     const auto judge = [&](double have, double want, auto both) {
@@ -202,8 +220,10 @@ __global__ void __launch_bounds__(kThreads)
     if (column != 0) continue;
     d.largest_score = fmax(d.largest_score, reference.largest[at]);
     if (!p.lse) continue;
-    const double lse = p.lse[batch * p.lse_stride_batch + head * p.lse_stride_head + s.first_q + row];
-    judge(lse, reference.lse[at], [&] { d.lse_error = fmax(d.lse_error, fabs(lse - reference.lse[at])); });
+    const double lse =
+        p.lse[batch * p.lse_stride_batch + head * p.lse_stride_head + s.first_q + row];
+    judge(lse, reference.lse[at],
+          [&] { d.lse_error = fmax(d.lse_error, fabs(lse - reference.lse[at])); });
   }
   __shared__ Difference all[kThreads];
   all[threadIdx.x] = d;
@@ -220,15 +240,18 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void touched_kernel(const uint32_t* words, size_t n, unsigned long long* count) {
   unsigned long long touched = 0;
-  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
+  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n;
+       i += size_t{gridDim.x} * blockDim.x)
     if (words[i] != ~0u) touched += 4 - __popc(__vcmpeq4(words[i], ~0u)) / 8;
   if (touched) atomicAdd(count, touched);
 }
 
 __global__ void checksum_kernel(const uint32_t* words, size_t n, unsigned long long* sum) {
   unsigned long long hash = 0;
-  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
-    hash += uint64_t{mix(words[i] ^ mix(static_cast<uint32_t>(i)))} << 16 | mix(words[i] + static_cast<uint32_t>(i >> 16));
+  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n;
+       i += size_t{gridDim.x} * blockDim.x)
+    hash += uint64_t{mix(words[i] ^ mix(static_cast<uint32_t>(i)))} << 16 |
+            mix(words[i] + static_cast<uint32_t>(i >> 16));
   atomicAdd(sum, hash);
 }
 
@@ -239,7 +262,8 @@ unsigned blocks_for(int64_t work) {
 
 int64_t elements_of(const Problem& p, Which which) {
   const bool of_q = which == Which::q || which == Which::o;
-  return int64_t{p.batch} * (of_q ? p.seqlen_q : p.seqlen_kv) * (of_q ? p.heads_q : p.heads_kv) * p.head_dim;
+  return int64_t{p.batch} * (of_q ? p.seqlen_q : p.seqlen_kv) * (of_q ? p.heads_q : p.heads_kv) *
+         p.head_dim;
 }
 
 }  // namespace
@@ -261,11 +285,12 @@ void oracle(const Problem& p, const Oracle& result, cudaStream_t stream) {
   oracle_kernel<<<static_cast<unsigned>(grid), kThreads, shared, stream>>>(p, result, blocks);
 }
 
-void compare(const Problem& p, const Oracle& reference, int32_t nan_allowed_from, Difference* differences,
-             cudaStream_t stream) {
+void compare(const Problem& p, const Oracle& reference, int32_t nan_allowed_from,
+             Difference* differences, cudaStream_t stream) {
   const int64_t grid = int64_t{p.heads_q} * p.batch;
   if (grid == 0) return;
-  compare_kernel<<<static_cast<unsigned>(grid), kThreads, 0, stream>>>(p, reference, nan_allowed_from, differences);
+  compare_kernel<<<static_cast<unsigned>(grid), kThreads, 0, stream>>>(
+      p, reference, nan_allowed_from, differences);
 }
 
 void erase_outputs(const Problem& p, cudaStream_t stream) {
@@ -273,11 +298,13 @@ void erase_outputs(const Problem& p, cudaStream_t stream) {
 }
 
 void count_touched(const void* data, size_t bytes, unsigned long long* count, cudaStream_t stream) {
-  touched_kernel<<<blocks_for(bytes / 4), kThreads, 0, stream>>>(static_cast<const uint32_t*>(data), bytes / 4, count);
+  touched_kernel<<<blocks_for(bytes / 4), kThreads, 0, stream>>>(static_cast<const uint32_t*>(data),
+                                                                 bytes / 4, count);
 }
 
 void checksum(const void* data, size_t bytes, unsigned long long* sum, cudaStream_t stream) {
-  checksum_kernel<<<blocks_for(bytes / 4), kThreads, 0, stream>>>(static_cast<const uint32_t*>(data), bytes / 4, sum);
+  checksum_kernel<<<blocks_for(bytes / 4), kThreads, 0, stream>>>(
+      static_cast<const uint32_t*>(data), bytes / 4, sum);
 }
 
 }  // namespace namesake::attention::test

@@ -9,8 +9,9 @@
 
 namespace namesake::attention::test {
 
-// Values depend on logical coordinates and the seed alone, in integer arithmetic up to one rounding, so the same inputs can be
-// made in any layout and by any other program (peers.py does): the sum of four 16-bit words of a hash, centred, times sigma.
+// Values depend on logical coordinates and the seed alone, in integer arithmetic up to one
+// rounding, so the same inputs can be made in any layout and by any other program (peers.py does):
+// the sum of four 16-bit words of a hash, centred, times sigma.
 struct Fill {
   uint32_t seed = 0;
   float sigma = 0.8660254f;  // of the sum over 32768: standard deviation 1
@@ -23,7 +24,8 @@ enum class Which : uint8_t { q, k, v, o };
 // Fills the valid rows of a tensor of the problem.
 void fill(const Problem& problem, Which which, const Fill& fill, cudaStream_t stream);
 
-// One element of a valid row in all batches and heads set to a value, for rows first, first + step, ... before end.
+// One element of a valid row in all batches and heads set to a value, for rows first, first + step,
+// ... before end.
 struct Poke {
   Which which = Which::q;
   int32_t first = 0, end = 0, step = 1, column = 0;
@@ -31,7 +33,8 @@ struct Poke {
 };
 void poke(const Problem& problem, const Poke& poke, cudaStream_t stream);
 
-// Attention as the formula says it, in double: o [batch][head][seqlen_q][head_dim], lse and largest |score| [batch][head][seqlen_q].
+// Attention as the formula says it, in double: o [batch][head][seqlen_q][head_dim], lse and largest
+// |score| [batch][head][seqlen_q].
 struct Oracle {
   double* o = nullptr;
   double* lse = nullptr;
@@ -39,14 +42,15 @@ struct Oracle {
 };
 void oracle(const Problem& problem, const Oracle& result, cudaStream_t stream);
 
-// Of one batch and head: Σ(o−ref)², Σref², the worst |lse−ref|, the largest |score|, and how many values are not finite
-// where they should be or the reverse. Rows that see keys past `nan_allowed_from` may be NaN.
+// Of one batch and head: Σ(o-ref)², Σref², the worst |lse-ref|, the largest |score|, and how many
+// values are not finite where they should be or the reverse. Rows that see keys past
+// `nan_allowed_from` may be NaN.
 struct Difference {
   double error2 = 0, reference2 = 0, lse_error = 0, largest_score = 0;
   int64_t wrong = 0;
 };
-void compare(const Problem& problem, const Oracle& reference, int32_t nan_allowed_from, Difference* differences,
-             cudaStream_t stream);
+void compare(const Problem& problem, const Oracle& reference, int32_t nan_allowed_from,
+             Difference* differences, cudaStream_t stream);
 
 // Sets all that the problem's call was to write back to bytes of 0xff.
 void erase_outputs(const Problem& problem, cudaStream_t stream);

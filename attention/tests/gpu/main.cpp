@@ -1,4 +1,5 @@
-// attention-test: every kernel against the oracle on this machine's GPU, and this binary against what was verified on one.
+// attention-test: every kernel against the oracle on this machine's GPU, and this binary against
+// what was verified on one.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +25,7 @@ constexpr const char* kUsage = R"(usage: attention-test [options]
   --list              print the cases;  --list-peers  those that peers.py can run
 without a GPU:
   --compare FILE      is this binary what was verified in FILE?
-  --code              the kernels of this binary, with registers, matrix and local-memory instructions
+  --code              this binary's kernels: registers, matrix and local-memory instructions
   --plan TEXT         the launch plans of the cases that have TEXT in their name
 )";
 
@@ -45,7 +46,8 @@ Options parse(int argc, char** argv) {
       return argv[i];
     };
     if (option == "--shard") {
-      if (std::sscanf(value().c_str(), "%d/%d", &o.shard, &o.shards) != 2 || o.shard < 0 || o.shard >= o.shards)
+      if (std::sscanf(value().c_str(), "%d/%d", &o.shard, &o.shards) != 2 || o.shard < 0 ||
+          o.shard >= o.shards)
         throw std::runtime_error("--shard takes I/N with 0 <= I < N");
     } else if (option == "--only") {
       o.only = value();
@@ -84,10 +86,11 @@ constexpr const char* kSelf = "/proc/self/exe";
 constexpr DeviceInfo kH200 = {0, 9, 0, 132, 232448, int64_t{60} << 20};
 
 int print_code() {
-  std::printf("%-6s %5s %5s %6s %6s %6s  %s\n", "arch", "regs", "frame", "wgmma", "mma", "local", "kernel");
+  std::printf("%-6s %5s %5s %6s %6s %6s  %s\n", "arch", "regs", "frame", "wgmma", "mma", "local",
+              "kernel");
   for (const KernelCode& k : library_kernels(kSelf, ""))
-    std::printf("%-6s %5d %5d %6d %6d %6d  %s %s\n", k.arch.c_str(), k.registers, k.frame, k.wgmma, k.mma, k.local,
-                k.symbol.c_str(), k.hash.c_str());
+    std::printf("%-6s %5d %5d %6d %6d %6d  %s %s\n", k.arch.c_str(), k.registers, k.frame, k.wgmma,
+                k.mma, k.local, k.symbol.c_str(), k.hash.c_str());
   return 0;
 }
 
@@ -99,7 +102,8 @@ int print_plans(const std::string& text) {
       call.kernel = kernel;
       Plan plan;
       const Status s = prepare_for(call, kH200, plan);
-      std::printf("%s\n  %s: %s\n", c.name().c_str(), name(kernel), s.ok() ? plan.describe().c_str() : s.message.c_str());
+      std::printf("%s\n  %s: %s\n", c.name().c_str(), name(kernel),
+                  s.ok() ? plan.describe().c_str() : s.message.c_str());
     }
   }
   return 0;
@@ -112,14 +116,18 @@ int compare_with(const std::string& path) {
     std::printf("this binary's kernels and launch plans are those verified in %s\n", path.c_str());
     return 0;
   }
-  std::printf("%zu differences from %s: verify again with ./attention/tests/verify.sh on a GPU\n", lines.size(), path.c_str());
+  std::printf("%zu differences from %s: verify again with ./attention/tests/verify.sh on a GPU\n",
+              lines.size(), path.c_str());
   return 1;
 }
 
 class Suite {
  public:
   Suite(const Options& options)
-      : options_(options), kernels_(library_kernels(kSelf, "")), log_(options.log, code()), peers_(read_peers(options.peers)) {
+      : options_(options),
+        kernels_(library_kernels(kSelf, "")),
+        log_(options.log, code()),
+        peers_(read_peers(options.peers)) {
     size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "reading the device's memory");
     arena_.emplace(std::min(options.arena_mib << 20, free / 10 * 8));
@@ -142,10 +150,12 @@ class Suite {
         continue;
       }
       const auto peer = peers_.find(name);
-      conclude(name, run_case(*arena_, c, options_.kernels, peer == peers_.end() ? std::nullopt : std::optional(peer->second)));
+      conclude(name, run_case(*arena_, c, options_.kernels,
+                              peer == peers_.end() ? std::nullopt : std::optional(peer->second)));
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    std::printf("%d passed, %d failed, %d had passed before, %.1f s\n", passed_, failed_, before_, seconds.count());
+    std::printf("%d passed, %d failed, %d had passed before, %.1f s\n", passed_, failed_, before_,
+                seconds.count());
     if (failed_ == 0 && !options_.write.empty()) write_verified();
     return failed_ > 0;
   }
@@ -158,7 +168,8 @@ class Suite {
   }
 
   bool mine(const std::string& name, int index) {
-    if (index % options_.shards != options_.shard || name.find(options_.only) == std::string::npos) return false;
+    if (index % options_.shards != options_.shard || name.find(options_.only) == std::string::npos)
+      return false;
     if (!log_.has(name)) return true;
     for (const Outcome& o : log_.outcomes().at(name))
       if (!o.complaint.empty()) return true;
@@ -171,8 +182,8 @@ class Suite {
     for (const Outcome& o : outcomes) {
       if (o.complaint.empty()) continue;
       good = false;
-      std::printf("FAILED %s [%s]: %s (error %.3e of %.3e, lse %.1e)\n", o.name.c_str(), o.kernel.c_str(), o.complaint.c_str(),
-                  o.error, o.bound, o.lse_error);
+      std::printf("FAILED %s [%s]: %s (error %.3e of %.3e, lse %.1e)\n", o.name.c_str(),
+                  o.kernel.c_str(), o.complaint.c_str(), o.error, o.bound, o.lse_error);
       std::fflush(stdout);
     }
     good ? passed_++ : failed_++;
@@ -189,17 +200,21 @@ class Suite {
     v.device = properties.name;
     v.driver = "CUDA " + std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10);
     v.compiler = "nvcc " NAMESAKE_NVCC_VERSION;
-    v.kernels = library_kernels(kSelf, "sm_" + std::to_string(v.info.major) + std::to_string(v.info.minor));
+    v.kernels =
+        library_kernels(kSelf, "sm_" + std::to_string(v.info.major) + std::to_string(v.info.minor));
     for (const Behaviour& b : behaviours()) {
-      if (!log_.has(b.name)) throw std::runtime_error("not written: \"" + b.name + "\" has not run");
+      if (!log_.has(b.name))
+        throw std::runtime_error("not written: \"" + b.name + "\" has not run");
       v.behaviours.push_back(b.name);
     }
     for (const Case& c : all_cases()) {
-      if (!log_.has(c.name())) throw std::runtime_error("not written: \"" + c.name() + "\" has not run");
+      if (!log_.has(c.name()))
+        throw std::runtime_error("not written: \"" + c.name() + "\" has not run");
       for (const Outcome& o : log_.outcomes().at(c.name())) v.outcomes.push_back(o);
     }
     test::write(v, options_.write);
-    std::printf("%s holds %zu cases of %zu kernels\n", options_.write.c_str(), v.outcomes.size(), v.kernels.size());
+    std::printf("%s holds %zu cases of %zu kernels\n", options_.write.c_str(), v.outcomes.size(),
+                v.kernels.size());
   }
 
   Options options_;
@@ -223,7 +238,8 @@ int answer(const Options& o) {
   }
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-    throw std::runtime_error("there is no GPU here: only --compare, --code, --plan and --list work");
+    throw std::runtime_error(
+        "there is no GPU here: only --compare, --code, --plan and --list work");
   return Suite(o).run();
 }
 

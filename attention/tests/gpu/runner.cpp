@@ -8,16 +8,19 @@
 namespace namesake::attention::test {
 namespace {
 
-// What rounding alone explains. P and O are each rounded once to the element type: with unit roundoff u that is u / 2 in the norm, which
-// is what cuDNN shows too, and the bound is 1.5 times that. A score of magnitude s carries an error of some 2^-23 s, which is
-// the relative error of its weight.
+// What rounding alone explains. P and O are each rounded once to the element type: with unit
+// roundoff u that is u / 2 in the norm, which is what cuDNN shows too, and the bound is 1.5 times
+// that. A score of magnitude s carries an error of some 2^-23 s, which is the relative error of its
+// weight.
 double bound_from_eps(DType dtype, double largest_score) {
   const double u = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
   return 1.5 * u / 2 + 8 * 0x1p-23 * largest_score;
 }
 
 // Sums of up to 2^18 weights in single precision.
-double lse_bound(double largest_score) { return 5e-5 + 8 * 0x1p-23 * largest_score; }
+double lse_bound(double largest_score) {
+  return 5e-5 + 8 * 0x1p-23 * largest_score;
+}
 
 constexpr double kPeerFactor = 1.5;
 
@@ -26,20 +29,26 @@ void complain(Outcome& outcome, const std::string& text) {
   outcome.complaint += text;
 }
 
-void judge(const std::vector<Difference>& differences, const Case& c, std::optional<double> peer_error, Outcome& outcome) {
+void judge(const std::vector<Difference>& differences, const Case& c,
+           std::optional<double> peer_error, Outcome& outcome) {
   int64_t wrong = 0;
   double excess = 0, lse_excess = 0;
   for (const Difference& d : differences) {
     wrong += d.wrong;
-    const double error = d.reference2 > 0 ? std::sqrt(d.error2 / d.reference2) : d.error2 > 0 ? INFINITY : 0;
-    const double bound = peer_error ? kPeerFactor * *peer_error : bound_from_eps(c.dtype, d.largest_score);
+    const double error = d.reference2 > 0 ? std::sqrt(d.error2 / d.reference2)
+                         : d.error2 > 0   ? INFINITY
+                                          : 0;
+    const double bound =
+        peer_error ? kPeerFactor * *peer_error : bound_from_eps(c.dtype, d.largest_score);
     outcome.error = std::max(outcome.error, error);
     outcome.bound = std::max(outcome.bound, bound);
     outcome.lse_error = std::max(outcome.lse_error, d.lse_error);
     excess = std::max(excess, error - bound);
     lse_excess = std::max(lse_excess, d.lse_error - lse_bound(d.largest_score));
   }
-  if (wrong > 0) complain(outcome, std::to_string(wrong).append(" values are not finite where they should be, or the reverse"));
+  if (wrong > 0)
+    complain(outcome, std::to_string(wrong).append(
+                          " values are not finite where they should be, or the reverse"));
   if (excess > 0) complain(outcome, "o's error is past its bound");
   if (lse_excess > 0) complain(outcome, "lse's error is past its bound");
 }
@@ -72,7 +81,8 @@ std::vector<Outcome> run_case(Arena& arena, const Case& c, const std::vector<Ker
   arena.reset();
   Stage stage(arena, c, stream);
   const size_t rows = c.batch * c.heads_q * c.seqlen_q, pairs = c.batch * c.heads_q;
-  const Oracle reference{arena.take<double>(rows * c.head_dim), arena.take<double>(rows), arena.take<double>(rows)};
+  const Oracle reference{arena.take<double>(rows * c.head_dim), arena.take<double>(rows),
+                         arena.take<double>(rows)};
   oracle(stage.problem, reference, stream);
   auto* differences = arena.take<Difference>(pairs);
   auto* counters = arena.take<Counters>(1);
@@ -88,11 +98,13 @@ std::vector<Outcome> run_case(Arena& arena, const Case& c, const std::vector<Ker
     if (const Status s = prepare(call, plan); !s.ok()) {
       if (s.code != Code::unsupported) throw std::runtime_error(outcome.name + ": " + s.message);
       if (plan_digest(c, kernel, device))
-        throw std::runtime_error(outcome.name + ": refused with real addresses but planned without: " + s.message);
+        throw std::runtime_error(outcome.name +
+                                 ": refused with real addresses but planned without: " + s.message);
       continue;
     }
     outcome.plan = digest(plan.describe());
-    if (outcome.plan != plan_digest(c, kernel, device)) complain(outcome, "its plan depends on addresses");
+    if (outcome.plan != plan_digest(c, kernel, device))
+      complain(outcome, "its plan depends on addresses");
 
     stage.poison_outputs(stream);
     const Arena::Block workspace = stage.poisoned_workspace(plan.workspace_bytes(), stream);
@@ -105,12 +117,15 @@ std::vector<Outcome> run_case(Arena& arena, const Case& c, const std::vector<Ker
 
     std::vector<Difference> host(pairs);
     Counters seen;
-    check(cudaMemcpy(host.data(), differences, pairs * sizeof(Difference), cudaMemcpyDeviceToHost), outcome.name.c_str());
+    check(cudaMemcpy(host.data(), differences, pairs * sizeof(Difference), cudaMemcpyDeviceToHost),
+          outcome.name.c_str());
     check(cudaMemcpy(&seen, counters, sizeof seen, cudaMemcpyDeviceToHost), outcome.name.c_str());
     judge(host, c, peer_error, outcome);
     if (seen.inputs_before != seen.inputs_after) complain(outcome, "inputs were written to");
     if (seen.touched > 0)
-      complain(outcome, std::to_string(seen.touched).append(" bytes were written that are none of the call's"));
+      complain(
+          outcome,
+          std::to_string(seen.touched).append(" bytes were written that are none of the call's"));
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;

@@ -23,16 +23,21 @@ size_t lse_elements(const Case& c, const Layouts& l) {
 }  // namespace
 
 void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+  if (error != cudaSuccess)
+    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
 }
 
 void check(const Status& status, const char* what) {
   if (!status.ok()) throw std::runtime_error(std::string(what) + ": " + status.message);
 }
 
-Arena::Arena(size_t bytes) : bytes_(bytes) { check(cudaMalloc(reinterpret_cast<void**>(&memory_), bytes), "allocating the arena"); }
+Arena::Arena(size_t bytes) : bytes_(bytes) {
+  check(cudaMalloc(reinterpret_cast<void**>(&memory_), bytes), "allocating the arena");
+}
 
-Arena::~Arena() { cudaFree(memory_); }
+Arena::~Arena() {
+  cudaFree(memory_);
+}
 
 Arena::Block Arena::take(size_t bytes) {
   Block block{memory_ + used_ + kGuard, (bytes + 255) / 256 * 256};
@@ -44,8 +49,8 @@ Arena::Block Arena::take(size_t bytes) {
 size_t bytes_needed(const Case& c) {
   const Layouts l = layouts_of(c);
   const size_t rows = c.batch * c.heads_q * c.seqlen_q;
-  return 2 * kElementBytes * (l.elements_q + l.elements_kv) + rows * (c.head_dim + 2) * sizeof(double) +
-         (size_t{256} << 20);
+  return 2 * kElementBytes * (l.elements_q + l.elements_kv) +
+         rows * (c.head_dim + 2) * sizeof(double) + (size_t{256} << 20);
 }
 
 Stage::Stage(Arena& arena, const Case& c, cudaStream_t stream) : arena_(arena) {
@@ -67,7 +72,8 @@ Stage::Stage(Arena& arena, const Case& c, cudaStream_t stream) : arena_(arena) {
     const auto upload = [&](Arena::Block& block, const std::vector<int32_t>& lengths) {
       const std::vector<int32_t> values = as_given(c, lengths);
       block = arena.take(values.size() * sizeof(int32_t));
-      check(cudaMemcpyAsync(block.data, values.data(), values.size() * sizeof(int32_t), cudaMemcpyHostToDevice, stream),
+      check(cudaMemcpyAsync(block.data, values.data(), values.size() * sizeof(int32_t),
+                            cudaMemcpyHostToDevice, stream),
             "uploading lengths");
       return reinterpret_cast<const int32_t*>(block.data);
     };
@@ -95,7 +101,8 @@ Arena::Block Stage::poisoned_workspace(size_t bytes, cudaStream_t stream) const 
 }
 
 void Stage::add_checksum_of_inputs(unsigned long long* sum, cudaStream_t stream) const {
-  for (const Arena::Block* block : {&q_, &k_, &v_}) checksum(block->begin(), block->whole(), sum, stream);
+  for (const Arena::Block* block : {&q_, &k_, &v_})
+    checksum(block->begin(), block->whole(), sum, stream);
   for (const Arena::Block* block : {&lengths_q_, &lengths_kv_})
     if (block->data) checksum(block->data, block->bytes, sum, stream);
 }
@@ -105,12 +112,14 @@ void Stage::add_checksum_of_outputs(unsigned long long* sum, cudaStream_t stream
   checksum(lse.begin(), lse.whole(), sum, stream);
 }
 
-void Stage::count_touched_outside(const Arena::Block& workspace, unsigned long long* count, cudaStream_t stream) const {
+void Stage::count_touched_outside(const Arena::Block& workspace, unsigned long long* count,
+                                  cudaStream_t stream) const {
   erase_outputs(problem, stream);
   count_touched(o.begin(), o.whole(), count, stream);
   count_touched(lse.begin(), lse.whole(), count, stream);
   count_touched(workspace.begin(), workspace.data - workspace.begin(), count, stream);
-  count_touched(workspace.data + workspace.bytes, workspace.data - workspace.begin(), count, stream);
+  count_touched(workspace.data + workspace.bytes, workspace.data - workspace.begin(), count,
+                stream);
 }
 
 }  // namespace namesake::attention::test

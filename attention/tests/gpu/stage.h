@@ -1,5 +1,5 @@
-// One case set up in GPU memory: guards around every buffer, everything that is not a valid element poisoned with bytes of
-// 0xff (NaN in every type), inputs filled.
+// One case set up in GPU memory: guards around every buffer, everything that is not a valid element
+// poisoned with bytes of 0xff (NaN in every type), inputs filled.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -59,8 +59,10 @@ class Stage {
   Arena::Block poisoned_workspace(size_t bytes, cudaStream_t stream) const;
   void add_checksum_of_inputs(unsigned long long* sum, cudaStream_t stream) const;
   void add_checksum_of_outputs(unsigned long long* sum, cudaStream_t stream) const;
-  // Bytes outside the valid outputs, and around the workspace, that are no longer poison. Erases the outputs.
-  void count_touched_outside(const Arena::Block& workspace, unsigned long long* count, cudaStream_t stream) const;
+  // Bytes outside the valid outputs, and around the workspace, that are no longer poison. Erases
+  // the outputs.
+  void count_touched_outside(const Arena::Block& workspace, unsigned long long* count,
+                             cudaStream_t stream) const;
 
  private:
   Arena& arena_;

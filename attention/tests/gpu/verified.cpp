@@ -37,14 +37,17 @@ json parse(const std::string& path) {
   return j;
 }
 
-std::string key_of(const Outcome& o) { return o.name + " [" + o.kernel + "]"; }
+std::string key_of(const Outcome& o) {
+  return o.name + " [" + o.kernel + "]";
+}
 
 }  // namespace
 
 std::vector<KernelCode> library_kernels(const std::string& path, const std::string& arch) {
   std::vector<KernelCode> kernels = kernels_in(path);
   std::erase_if(kernels, [&](const KernelCode& k) {
-    const bool ours = k.symbol.find("4sm80") != std::string::npos || k.symbol.find("4sm90") != std::string::npos;
+    const bool ours =
+        k.symbol.find("4sm80") != std::string::npos || k.symbol.find("4sm90") != std::string::npos;
     return !ours || (!arch.empty() && k.arch != arch);
   });
   return kernels;
@@ -53,8 +56,9 @@ std::vector<KernelCode> library_kernels(const std::string& path, const std::stri
 void write(const Verified& v, const std::string& path) {
   // Written by hand at the top level: a line for each kernel and case keeps differences readable.
   std::ofstream file(path);
-  file << "{\"schema\": " << json(kSchema) << ",\n \"device\": " << json(v.device) << ", \"driver\": " << json(v.driver)
-       << ", \"compiler\": " << json(v.compiler) << ",\n \"planned_for\": "
+  file << "{\"schema\": " << json(kSchema) << ",\n \"device\": " << json(v.device)
+       << ", \"driver\": " << json(v.driver) << ", \"compiler\": " << json(v.compiler)
+       << ",\n \"planned_for\": "
        << json({{"major", v.info.major},
                 {"minor", v.info.minor},
                 {"sm_count", v.info.sm_count},
@@ -72,7 +76,8 @@ void write(const Verified& v, const std::string& path) {
     file << separator << json(b);
     separator = ",\n  ";
   }
-  file << "\n ],\n \"cases_are\": [\"name\", \"kernel\", \"plan\", \"error\", \"bound\", \"lse_error\"],\n \"cases\": [";
+  file << "\n ],\n \"cases_are\": [\"name\", \"kernel\", \"plan\", \"error\", \"bound\", "
+          "\"lse_error\"],\n \"cases\": [";
   separator = "\n  ";
   for (const Outcome& o : v.outcomes) {
     file << separator << to_json(o);
@@ -85,13 +90,19 @@ void write(const Verified& v, const std::string& path) {
 
 Verified read_verified(const std::string& path) {
   const json j = parse(path);
-  if (j.value("schema", "") != kSchema) throw std::runtime_error(path + ": is not of schema " + kSchema);
+  if (j.value("schema", "") != kSchema)
+    throw std::runtime_error(path + ": is not of schema " + kSchema);
   Verified v;
   v.device = j.at("device");
   v.driver = j.at("driver");
   v.compiler = j.at("compiler");
   const json& p = j.at("planned_for");
-  v.info = {0, p.at("major"), p.at("minor"), p.at("sm_count"), p.at("max_smem_per_block"), p.at("l2_bytes")};
+  v.info = {0,
+            p.at("major"),
+            p.at("minor"),
+            p.at("sm_count"),
+            p.at("max_smem_per_block"),
+            p.at("l2_bytes")};
   for (const json& k : j.at("kernels")) v.kernels.push_back({k.at(0), k.at(1), k.at(2), k.at(3)});
   for (const json& o : j.at("cases")) v.outcomes.push_back(from_json(o));
   for (const json& b : j.at("behaviours")) v.behaviours.push_back(b);
@@ -102,17 +113,20 @@ std::vector<std::string> compare(const Verified& verified, const std::string& bi
   std::vector<std::string> lines;
   std::map<std::string, std::string> code;
   if (!verified.kernels.empty())
-    for (const KernelCode& k : library_kernels(binary, verified.kernels[0].arch)) code[k.symbol] = k.hash;
+    for (const KernelCode& k : library_kernels(binary, verified.kernels[0].arch))
+      code[k.symbol] = k.hash;
   for (const KernelCode& k : verified.kernels) {
     const auto found = code.find(k.symbol);
     if (found == code.end()) {
       lines.push_back("kernel " + k.symbol + " was verified and is not in this binary");
     } else {
-      if (found->second != k.hash) lines.push_back("kernel " + k.symbol + " has other code than what was verified");
+      if (found->second != k.hash)
+        lines.push_back("kernel " + k.symbol + " has other code than what was verified");
       code.erase(found);
     }
   }
-  for (const auto& [symbol, hash] : code) lines.push_back("kernel " + symbol + " was never verified");
+  for (const auto& [symbol, hash] : code)
+    lines.push_back("kernel " + symbol + " was never verified");
 
   std::map<std::string, std::string> plans;
   for (const Outcome& o : verified.outcomes) plans[key_of(o)] = o.plan;
@@ -126,18 +140,21 @@ std::vector<std::string> compare(const Verified& verified, const std::string& bi
         continue;
       }
       if (!plan) lines.push_back(key + " was verified and is refused now");
-      if (plan && *plan != found->second) lines.push_back(key + " is launched in another way than what was verified");
+      if (plan && *plan != found->second)
+        lines.push_back(key + " is launched in another way than what was verified");
       plans.erase(found);
     }
   }
-  for (const auto& [key, plan] : plans) lines.push_back(key + " was verified and is no case of this suite");
+  for (const auto& [key, plan] : plans)
+    lines.push_back(key + " was verified and is no case of this suite");
   return lines;
 }
 
 Log::Log(std::string path, std::string code) : path_(std::move(path)), code_(std::move(code)) {
   std::ifstream file(path_);
   for (std::string line; std::getline(file, line);) {
-    const json j = json::parse(line, nullptr, false);  // the last line of a run that was cut short may be half a line
+    const json j = json::parse(
+        line, nullptr, false);  // the last line of a run that was cut short may be half a line
     if (j.is_discarded() || j.at("code") != code_) continue;
     std::vector<Outcome>& outcomes = outcomes_[j.at("key")];
     outcomes.clear();
@@ -167,9 +184,11 @@ std::map<std::string, double> read_peers(const std::string& path) {
 }
 
 std::string peer_line(const Case& c) {
-  return json{{"name", c.name()},     {"dtype", name(c.dtype)}, {"batch", c.batch},       {"heads_q", c.heads_q},
-              {"heads_kv", c.heads_kv}, {"seqlen_q", c.seqlen_q}, {"seqlen_kv", c.seqlen_kv}, {"head_dim", c.head_dim},
-              {"causal", c.causal},   {"seeds", {c.q.seed, c.k.seed, c.v.seed}}}
+  return json{{"name", c.name()},         {"dtype", name(c.dtype)},
+              {"batch", c.batch},         {"heads_q", c.heads_q},
+              {"heads_kv", c.heads_kv},   {"seqlen_q", c.seqlen_q},
+              {"seqlen_kv", c.seqlen_kv}, {"head_dim", c.head_dim},
+              {"causal", c.causal},       {"seeds", {c.q.seed, c.k.seed, c.v.seed}}}
       .dump();
 }
 

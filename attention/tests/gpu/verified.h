@@ -1,4 +1,5 @@
-// results/verified.json: what was verified on a GPU, so that a machine without one can tell whether it has the same.
+// results/verified.json: what was verified on a GPU, so that a machine without one can tell whether
+// it has the same.
 #pragma once
 
 #include <map>
@@ -12,9 +13,9 @@ namespace namesake::attention::test {
 
 struct Verified {
   std::string device, driver, compiler;
-  DeviceInfo info;                   // what the plans were made for
-  std::vector<KernelCode> kernels;   // of the device's architecture
-  std::vector<Outcome> outcomes;     // of every case and kernel
+  DeviceInfo info;                  // what the plans were made for
+  std::vector<KernelCode> kernels;  // of the device's architecture
+  std::vector<Outcome> outcomes;    // of every case and kernel
   std::vector<std::string> behaviours;
 };
 
@@ -27,7 +28,8 @@ Verified read_verified(const std::string& path);
 // Where this binary's code or plans are not those that were verified, a line each.
 std::vector<std::string> compare(const Verified& verified, const std::string& binary);
 
-// The log of a run: one JSON line an outcome, appended and flushed, so that a run can be cut short and taken up again.
+// The log of a run: one JSON line an outcome, appended and flushed, so that a run can be cut short
+// and taken up again.
 class Log {
  public:
   Log(std::string path, std::string code);  // outcomes of other code are ignored

@@ -17,7 +17,7 @@ cmake --build "$scratch/build" >"$scratch/log" || { cat "$scratch/log"; exit 1; 
 
 PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name namesake-attention.pc)")
 export PKG_CONFIG_PATH
-flags=$(pkg-config --define-prefix --cflags --libs namesake-attention)
+flags=$(pkg-config --cflags --libs namesake-attention)
 # shellcheck disable=SC2086 # flags are words
 "$compiler" -std=c++17 "$example" $flags -o "$scratch/by_pkg_config"
 LD_LIBRARY_PATH=$(dirname "$(find "$scratch/prefix" -name 'libnamesake-attention.*' | head -n 1)") "$scratch/by_pkg_config"
