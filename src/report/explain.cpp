@@ -305,10 +305,4 @@ std::string summary_sentence(const Difference& difference) {
   return plain(text);
 }
 
-bool any_control_failed(const Difference& difference) {
-  return std::any_of(
-      difference.controls.begin(), difference.controls.end(),
-      [](const Control& control) { return control.outcome == ControlOutcome::failed; });
-}
-
 }  // namespace namesake::report

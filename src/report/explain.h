@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "report/difference.h"
-#include "report/trace.h"
 
 namespace namesake::report {
 
@@ -49,12 +48,11 @@ std::optional<int64_t> warps_by_registers(std::string_view architecture, int64_t
 std::optional<int64_t> blocks_by_registers(std::string_view architecture, int64_t registers,
                                            int64_t threads);
 
-// One sentence about one function; the labels are the builds' (BuildDescription::label).
+// One sentence about one function, without its full stop; the labels are the builds'
+// (BuildDescription::label).
 std::string explain(const FunctionDifference&, std::string_view a = "untreated",
                     std::string_view b = "treated");
 // One or two sentences about all of them.
 std::string summary_sentence(const Difference&);
-
-bool any_control_failed(const Difference&);
 
 }  // namespace namesake::report

@@ -25,23 +25,14 @@ void add_scheduling(std::string& out, std::string_view own, std::string_view oth
   }
 }
 
-std::string_view opcode(std::string_view instruction) {
-  if (instruction.substr(0, 1) == "@")
-    instruction.remove_prefix(std::min(instruction.find(' ') + 1, instruction.size()));
-  return instruction.substr(0, instruction.find(' '));
-}
-
-// One side's two cells. Tokens are compared only between instructions of one opcode: of two that
-// have nothing in common, everything would be marked.
+// One side's two cells.
 void add_cells(std::string& out, std::string_view own_text, std::string_view other_text,
                char change) {
   SassText own = split_scheduling(own_text), other = split_scheduling(other_text);
   out += "<td class=\"s\">";
   add_scheduling(out, own.scheduling, change == '~' ? other.scheduling : std::string_view());
   out += "</td><td>";
-  bool compare =
-      change == '~' || (change == '|' && opcode(own.instruction) == opcode(other.instruction));
-  if (!compare || own.instruction == other.instruction) {
+  if (!tokens_compare(change, own.instruction, other.instruction)) {
     out += escaped(own.instruction);
   } else {
     std::vector<SassToken> mine, others;

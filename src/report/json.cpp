@@ -248,10 +248,13 @@ void read(const Json& json, std::string& out) {
   if (!json.is_string()) throw Unfit{"should be a text"};
   out = json.get<std::string>();
 }
+// No count of a report comes near; what is larger would only overflow where differences are summed.
+constexpr int64_t kMostCount = 1'000'000'000'000;
+
 void read(const Json& json, int64_t& out) {
   if (!json.is_number_integer()) throw Unfit{"should be a whole number"};
-  if (json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-    throw Unfit{"is too large"};
+  bool huge = json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(kMostCount);
+  if (huge || json.get<int64_t>() < -kMostCount) throw Unfit{"is beyond any count"};
   out = json.get<int64_t>();
 }
 void read(const Json& json, bool& out) {

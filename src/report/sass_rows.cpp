@@ -133,10 +133,21 @@ std::vector<SassToken> tokens(std::string_view text) {
   return out;
 }
 
+std::string_view opcode(std::string_view instruction) {
+  if (instruction.substr(0, 1) == "@") {
+    instruction.remove_prefix(std::min(instruction.find(' ') + 1, instruction.size()));
+  }
+  return instruction.substr(0, instruction.find(' '));
+}
+
 constexpr size_t kMostTokens =
     64;  // an instruction has some thirty; a hostile text is not worth n²
 
 }  // namespace
+
+bool tokens_compare(char change, std::string_view a, std::string_view b) {
+  return a != b && (change == '~' || (change == '|' && opcode(a) == opcode(b)));
+}
 
 void mark_tokens(std::string_view a, std::string_view b, std::vector<SassToken>& out_a,
                  std::vector<SassToken>& out_b) {

@@ -44,6 +44,8 @@ struct SassToken {
   std::string_view text;
   bool changed = false;
 };
+// Whether that is worth doing: of two instructions of different opcodes everything would be marked.
+bool tokens_compare(char change, std::string_view a, std::string_view b);
 void mark_tokens(std::string_view a, std::string_view b, std::vector<SassToken>& out_a,
                  std::vector<SassToken>& out_b);
 

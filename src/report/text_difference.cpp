@@ -9,7 +9,6 @@
 #include <map>
 
 #include "report/explain.h"
-#include "report/sass_rows.h"
 #include "report/text.h"
 #include "report/text_page.h"
 #include "util/terminal.h"
@@ -76,7 +75,10 @@ class DifferenceText {
     loud_controls();
     functions();
     meanings();
-    if (page_.style.sass) sass();
+    if (page_.style.sass) {
+      for (const FunctionDifference* function : by_importance(d_))
+        add_sass(page_, *function, d_.a, d_.b);
+    }
     front_end();
     times();
     controls();
@@ -413,77 +415,6 @@ class DifferenceText {
       page_.line(fmt::format("processor time: {} namesake, {} compilers", seconds(d_.tool_seconds),
                              seconds(d_.child_seconds)),
                  Tone::dim);
-    }
-  }
-
-  // ---- instructions side by side
-  // ------------------------------------------------------------------------
-
-  // One half of a line in exactly `width` columns, changed tokens in the half's colour.
-  std::string half(std::string_view text, std::string_view other, char change, Tone tone,
-                   size_t width) const {
-    bool schedule = width >= 56;
-    SassText own = split_scheduling(text), theirs = split_scheduling(other);
-    std::string front;
-    if (schedule && !own.scheduling.empty()) front = plain(own.scheduling) + " ";
-    size_t room = width - std::min(width, display_width(front));
-    std::string instruction = plain(own.instruction);
-    std::string out;
-    bool differs = own.scheduling != theirs.scheduling && (change == '~' || change == '|');
-    out += painted(front, differs ? tone : Tone::dim, page_.style.color);
-    size_t used = display_width(front);
-    if (display_width(instruction) > room || change == ' ' || change == '-' || change == '+') {
-      std::string shown = elide_middle(instruction, room);
-      used += display_width(shown);
-      out += painted(shown,
-                     change == ' '                    ? Tone::plain
-                     : change == '~' || change == '|' ? Tone::plain
-                                                      : tone,
-                     page_.style.color);
-    } else {
-      std::string counterpart = plain(theirs.instruction);
-      std::vector<SassToken> mine, others;
-      mark_tokens(instruction, counterpart, mine, others);
-      for (const SassToken& token : mine) {
-        out += painted(token.text, token.changed ? tone : Tone::plain, page_.style.color);
-      }
-      used += display_width(instruction);
-    }
-    return out + std::string(width - std::min(width, used), ' ');
-  }
-
-  // Registers are most of what changes and least of what matters: lines that differ in nothing else
-  // fold, except where the function differs in nothing else.
-  bool renames_count(const FunctionDifference& function) const {
-    return page_.style.verbose || function.verdict == Verdict::same_but_registers;
-  }
-
-  void sass() {
-    for (const FunctionDifference* function : by_importance(d_)) {
-      if (function->sass.empty()) continue;
-      page_.heading(fmt::format("{} on {}", elide_middle(shown_name(*function), page_.width - 16),
-                                elide_middle(plain(function->architecture), 10)));
-      size_t side = (page_.width - 6) / 2;
-      std::string head = "  A: " + plain(d_.a.label);
-      head = elide_middle(head, side);
-      head.append(2 + side + 3 - std::min(2 + side + 3, display_width(head)), ' ');
-      page_.out += painted(head + elide_middle("B: " + plain(d_.b.label), side), Tone::dim,
-                           page_.style.color) +
-                   '\n';
-      for (const SassBlock& block : sass_blocks(function->sass, renames_count(*function))) {
-        if (block.folds || block.left_out > 0) {
-          page_.line("⋯ " + fold_label(block), Tone::dim, 2, 4);
-          continue;
-        }
-        for (const SassLine& line : block.lines) {
-          std::string text = painted(line.hot ? "▌" : " ", Tone::more, page_.style.color) + " ";
-          text += half(line.a, line.b, line.change, Tone::fewer, side);
-          text += fmt::format(" {} ", line.change);
-          text += half(line.b, line.a, line.change, Tone::more, side);
-          if (!page_.style.color) text.erase(text.find_last_not_of(' ') + 1);
-          page_.out += text + '\n';
-        }
-      }
     }
   }
 

@@ -47,4 +47,8 @@ struct TextPage {
   }
 };
 
+// The instructions of one function side by side, if the report has them.
+void add_sass(TextPage&, const FunctionDifference&, const BuildDescription& a,
+              const BuildDescription& b);
+
 }  // namespace namesake::report

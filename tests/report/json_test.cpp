@@ -93,6 +93,16 @@ TEST(Json, a_field_of_the_wrong_kind_is_named_with_its_path) {
             "not a report of namesake diff: functions[1] a mix by_class should be a whole number");
 }
 
+TEST(Json, a_number_beyond_any_count_is_refused_before_it_can_overflow) {
+  for (const char* number :
+       {"9223372036854775807", "18446744073709551615", "-9223372036854775808", "1.5"}) {
+    auto bad = difference_from_json(
+        std::string(R"({"schema":"namesake.diff/1.0","functions":[{"a":{"registers":)") + number +
+        "}}]}");
+    EXPECT_FALSE(bad) << number;
+  }
+}
+
 TEST(Json, another_schema_is_refused_and_a_later_minor_version_is_read) {
   auto other = difference_from_json(R"({"schema":"namesake.trace/1.0"})");
   ASSERT_FALSE(other);
