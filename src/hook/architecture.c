@@ -1,10 +1,10 @@
 /* For which architecture does this thread assemble?
  *
- * Every assembler asks strstr(target, "sm_") on the thread that will then ask about the names: first
- * of the architecture it assembles for, then of each word of the module's .target, which may be older
- * (sm_80 text for sm_90) and ends with words that are no architecture ("texmode_unified"). So the
- * first answer of a group counts, and a word that is none, or a question about a name, ends the
- * group: the next architecture belongs to another module. A preloaded library should own no
+ * Every assembler asks strstr(target, "sm_") on the thread that will then ask about the names:
+ * first of the architecture it assembles for, then of each word of the module's .target, which may
+ * be older (sm_80 text for sm_90) and ends with words that are no architecture ("texmode_unified").
+ * So the first answer of a group counts, and a word that is none, or a question about a name, ends
+ * the group: the next architecture belongs to another module. A preloaded library should own no
  * thread-local storage (it needs libc's allocator, and in an audit library it silently disables
  * everything), so the answers stand in a fixed table by thread number, each entry one word that is
  * read and written whole. Threads die without telling: a full neighbourhood loses an old entry.

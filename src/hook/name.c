@@ -9,9 +9,10 @@
  * nothing before it to refer to.
  *
  * Not decoded, so that only a glob on the symbol reaches them: operators and conversions, functions
- * local to functions, members of std's abbreviated classes, template arguments that hold expressions
- * (other than literals and addresses of functions), and what is no Itanium mangling at all. A text
- * that is not mangled is its own readable name; the callers try the symbol itself first.
+ * local to functions, members of std's abbreviated classes, template arguments that hold
+ * expressions (other than literals and addresses of functions), and what is no Itanium mangling at
+ * all. A text that is not mangled is its own readable name; the callers try the symbol itself
+ * first.
  */
 #include "name.h"
 

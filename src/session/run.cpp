@@ -248,7 +248,10 @@ Result<Outcome> run(const std::vector<std::string>& command, const RunOptions& o
     }
   }
   // Whoever lives on still has the hook in its environment, and so have its children.
-  if (!outcome.still_running.empty()) hook.keep();
+  if (!outcome.still_running.empty()) {
+    hook.keep();
+    outcome.kept_folder = hook.folder();
+  }
 
   TRY_ASSIGN(outcome.recording, hook.recording());
   // Rules that we put in front are nobody's but ours; the caller's are counted from zero.

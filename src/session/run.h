@@ -39,10 +39,11 @@ struct Outcome {
   std::vector<Unseen> unseen;
   bool watched = true;  // false: this system does not tell who started what
   std::vector<MovedCache> moved_caches;
-  std::vector<Suspect> left_natural;  // because they killed a process in an earlier run
-  std::vector<Suspect> new_suspects;  // the next run will leave these
-  std::vector<std::string> still_running;
-  std::vector<Finding> findings;  // about the command, from before it started
+  std::vector<Suspect> left_natural;       // because they killed a process in an earlier run
+  std::vector<Suspect> new_suspects;       // the next run will leave these
+  std::vector<std::string> still_running;  // programs of the tree that live on, with the hook
+  std::filesystem::path kept_folder;       // the run folder, left behind for them
+  std::vector<Finding> findings;           // about the command, from before it started
   bool addresses_fixed = false;
 };
 

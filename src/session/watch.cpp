@@ -152,7 +152,7 @@ void Watch::look(pid_t root) {
     it = alive_.erase(it);
   }
   auto took = std::chrono::steady_clock::now() - start;
-  pause_ = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(took * 20),
+  pause_ = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(took * 40),
                       std::chrono::milliseconds(2), kLongestPause);
 }
 

@@ -33,7 +33,7 @@ class Watch {
   // One look at the whole tree. Reaps orphans that have ended.
   void look(pid_t root);
 
-  // How long to wait before the next look, so that looking stays below a twentieth of a processor.
+  // How long to wait before the next look, so that looking stays below a fortieth of a processor.
   std::chrono::milliseconds pause() const { return pause_; }
 
   // Those that never reported, judged against what was recorded.

@@ -11,6 +11,7 @@ static const char* volatile trigger = "cutlass";
 __attribute__((visibility("default"))) void stand_in_target(const char* target) {
   static const char* volatile answer; /* or the question would be left out */
   answer = strstr(target, sm);
+  (void)answer;
 }
 
 __attribute__((visibility("default"))) void stand_in_assemble(const char* name, FILE* out) {

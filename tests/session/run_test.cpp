@@ -168,6 +168,8 @@ TEST_F(Run, passes_signals_that_it_is_sent_on) {
 TEST_F(Run, names_what_lives_on) {
   Outcome outcome = run_it({"sh", "-c", "sleep 1 > /dev/null 2>&1 &"});
   ASSERT_EQ(outcome.still_running.size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(outcome.kept_folder / "namesake.so"));
+  std::filesystem::remove_all(outcome.kept_folder);
 }
 
 TEST_F(Run, leaves_natural_what_killed_a_process_before) {
