@@ -23,7 +23,8 @@ __device__ float normal(uint64_t hash) {
 template <class T>
 __global__ void normal_kernel(T* data, int64_t elements, uint64_t seed) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += stride)
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements;
+       i += stride)
     data[i] = static_cast<T>(normal(mix(seed ^ mix(static_cast<uint64_t>(i)))));
 }
 
@@ -37,7 +38,8 @@ __device__ double over_block(double value, double* scratch, Combine combine) {
   scratch[threadIdx.x] = value;
   __syncthreads();
   for (int half = kThreads / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) scratch[threadIdx.x] = combine(scratch[threadIdx.x], scratch[threadIdx.x + half]);
+    if (threadIdx.x < half)
+      scratch[threadIdx.x] = combine(scratch[threadIdx.x], scratch[threadIdx.x + half]);
     __syncthreads();
   }
   const double result = scratch[0];
@@ -46,11 +48,12 @@ __device__ double over_block(double value, double* scratch, Combine combine) {
 }
 
 __host__ __device__ int64_t row_at(int64_t i, int64_t rows, int64_t length) {
-  return rows > 1 ? i * (length - 1) / (rows - 1) : length - 1;
+  return (2 * i + 1) * length / (2 * rows);
 }
 
-// One block recomputes one query row: a running maximum and sum over blocks of keys, all in double precision.
-// A thread owns a key while scores are made, and a column (of one of several shares of the keys) while P·V is summed.
+// One block recomputes one query row: a running maximum and sum over blocks of keys, all in double
+// precision. A thread owns a key while scores are made, and a column (of one of several shares of
+// the keys) while P·V is summed.
 template <class T>
 __global__ void check_kernel(RowCheck check, double* sums) {
   __shared__ double query[kMaxHeadDim], weight[kKeys], scratch[kThreads];
@@ -59,14 +62,19 @@ __global__ void check_kernel(RowCheck check, double* sums) {
   const int64_t row = row_at(blockIdx.x, check.rows, check.length);
   const int dim = static_cast<int>(check.head_dim);
   const int64_t stride_kv = check.heads_kv * dim;
-  const T* q = static_cast<const T*>(check.q) + ((batch * check.length + row) * check.heads_q + head) * dim;
-  const T* o = static_cast<const T*>(check.o) + ((batch * check.length + row) * check.heads_q + head) * dim;
-  const T* k = static_cast<const T*>(check.k) + (batch * check.length * check.heads_kv + head_kv) * dim;
-  const T* v = static_cast<const T*>(check.v) + (batch * check.length * check.heads_kv + head_kv) * dim;
+  const T* q =
+      static_cast<const T*>(check.q) + ((batch * check.length + row) * check.heads_q + head) * dim;
+  const T* o =
+      static_cast<const T*>(check.o) + ((batch * check.length + row) * check.heads_q + head) * dim;
+  const T* k =
+      static_cast<const T*>(check.k) + (batch * check.length * check.heads_kv + head_kv) * dim;
+  const T* v =
+      static_cast<const T*>(check.v) + (batch * check.length * check.heads_kv + head_kv) * dim;
   const auto add = [](double a, double b) { return a + b; };
   const auto larger = [](double a, double b) { return fmax(a, b); };
 
-  if (threadIdx.x < dim) query[threadIdx.x] = static_cast<double>(static_cast<float>(q[threadIdx.x]));
+  if (threadIdx.x < dim)
+    query[threadIdx.x] = static_cast<double>(static_cast<float>(q[threadIdx.x]));
   __syncthreads();
 
   const int column = threadIdx.x % dim, share = threadIdx.x / dim, shares = kThreads / dim;
@@ -89,7 +97,8 @@ __global__ void check_kernel(RowCheck check, double* sums) {
     sum *= rescale;
     const int here = static_cast<int>(min(static_cast<int64_t>(kKeys), keys - first));
     for (int i = share; i < here; i += shares)
-      sum += weight[i] * static_cast<double>(static_cast<float>(v[(first + i) * stride_kv + column]));
+      sum +=
+          weight[i] * static_cast<double>(static_cast<float>(v[(first + i) * stride_kv + column]));
     __syncthreads();
   }
   scratch[threadIdx.x] = sum;
@@ -115,12 +124,15 @@ __global__ void check_kernel(RowCheck check, double* sums) {
 
 }  // namespace
 
-int64_t checked_row(int64_t i, int64_t rows, int64_t length) { return row_at(i, rows, length); }
+int64_t checked_row(int64_t i, int64_t rows, int64_t length) {
+  return row_at(i, rows, length);
+}
 
 int fill_normal(void* data, int64_t elements, Format16 format, uint64_t seed, CUstream_st* stream) {
   constexpr int kBlocks = 2048;
   if (format == Format16::bf16)
-    normal_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<__nv_bfloat16*>(data), elements, seed);
+    normal_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<__nv_bfloat16*>(data), elements,
+                                                    seed);
   else
     normal_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<__half*>(data), elements, seed);
   return cudaGetLastError();

@@ -79,7 +79,9 @@ Status run(const Options& options) {
   TRY_ASSIGN(const gpu::Device device, gpu::open_device(*driver, options.device));
   TRY_ASSIGN(const gpu::Context context, gpu::Context::retain(*driver, device));
   TRY_ASSIGN(const gpu::Stream stream, gpu::create_stream(context));
-  Machine machine{.context = &context, .stream = &stream, .kernel = options.kernel};
+  RaceMemory memory;
+  Machine machine{
+      .context = &context, .stream = &stream, .memory = &memory, .kernel = options.kernel};
   Origin origin{.device = device};
   if (auto card = gpu::Card::open(device)) {
     machine.card = *card;
@@ -168,8 +170,8 @@ int main(int argc, char** argv) {
       {"portable", attention::Kernel::portable},
       {"hopper", attention::Kernel::hopper}};
   app.add_option("--kernel", options.kernel, "which of the library's kernels")
-      ->transform(CLI::CheckedTransformer(kernels))
-      ->type_name("{automatic,portable,hopper}");
+      ->transform(CLI::CheckedTransformer(kernels).description(""))
+      ->type_name("automatic|portable|hopper");
   app.add_flag("--quick", options.quick, "bf16 up to length 4096 alone");
   app.add_flag("--sustained", options.sustained,
                "also twelve cells for some seconds each at the power limit");

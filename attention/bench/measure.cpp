@@ -12,7 +12,9 @@ namespace {
 
 constexpr double kShortestTiming = 2;  // ms: one replay of a graph lasts at least this long
 constexpr double kWarmUp = 40;    // ms of the real work before the first timing: the clock settles
-constexpr double kLongCall = 40;  // ms: plans slower than this are raced in one round only
+constexpr double kLongCall = 40;  // ms: plans slower than this are timed by single calls
+constexpr double kLongFlops = 2e13;  // work of which a slow plan takes a good part of a second
+constexpr double kFarBehind = 1.3;   // times the best plan's time
 constexpr size_t kRaceRounds = 3;
 constexpr std::chrono::seconds kCallLimit{20};
 
@@ -46,9 +48,32 @@ struct Best {
   double milliseconds = 0;
 };
 
+std::string shape_of(const Cell& cell) {
+  Cell without = cell;
+  without.length = 0;
+  return without.name();
+}
+
+// The plans worth running: all of them, but for what an earlier race has settled.
+std::vector<Side> worth_running(const RaceMemory& memory, const Cell& cell,
+                                const std::vector<Side>& sides) {
+  const auto best = memory.best.find(cell.name());
+  const auto behind = memory.behind.find(shape_of(cell));
+  std::vector<Side> chosen;
+  for (const Side& side : sides) {
+    if (best != memory.best.end() && side.kernel != best->second) continue;
+    if (cell.flops() > kLongFlops && behind != memory.behind.end() &&
+        behind->second.contains(side.kernel))
+      continue;
+    chosen.push_back(side);
+  }
+  return chosen.empty() ? sides : chosen;
+}
+
 // Races the peer's plans. One that fails when run is left out.
-Result<Best> race(const Machine& machine, const std::vector<Side>& sides, double flops,
+Result<Best> race(const Machine& machine, const Cell& cell, const std::vector<Side>& all,
                   std::vector<PlanTime>* times) {
+  const std::vector<Side> sides = worth_running(*machine.memory, cell, all);
   std::vector<const Side*> runners;
   std::vector<double> alone;
   std::string failure = "no plan";
@@ -64,11 +89,11 @@ Result<Best> race(const Machine& machine, const std::vector<Side>& sides, double
   if (runners.empty()) return error(failure);
   const double fastest = *std::min_element(alone.begin(), alone.end());
   std::vector<double> raced = alone;
-  if (runners.size() > 1 && fastest < kLongCall) {
+  if (fastest < kLongCall) {
+    const int64_t calls = calls_for(kShortestTiming, fastest);
     std::vector<gpu::Graph> graphs;
     for (const Side* side : runners) {
-      TRY_ASSIGN(gpu::Graph graph,
-                 record_calls(*machine.stream, *side, calls_for(kShortestTiming, fastest)));
+      TRY_ASSIGN(gpu::Graph graph, record_calls(*machine.stream, *side, calls));
       graphs.push_back(std::move(graph));
     }
     std::vector<const gpu::Graph*> pointers;
@@ -78,14 +103,18 @@ Result<Best> race(const Machine& machine, const std::vector<Side>& sides, double
     for (size_t i = 0; i < runners.size(); ++i) {
       std::vector<double> values;
       for (const gpu::Round& round : rounds) values.push_back(round.timings[i].milliseconds);
-      raced[i] = gpu::median(values) / static_cast<double>(calls_for(kShortestTiming, fastest));
+      raced[i] = gpu::median(values) / static_cast<double>(calls);
     }
   }
-  for (size_t i = 0; i < runners.size(); ++i)
-    times->push_back({runners[i]->kernel, per_second(flops, raced[i])});
-  const auto best =
+  const auto winner =
       static_cast<size_t>(std::min_element(raced.begin(), raced.end()) - raced.begin());
-  return Best{*runners[best], raced[best]};
+  machine.memory->best[cell.name()] = runners[winner]->kernel;
+  for (size_t i = 0; i < runners.size(); ++i) {
+    times->push_back({runners[i]->kernel, per_second(cell.flops(), raced[i])});
+    if (raced[i] > kFarBehind * raced[winner])
+      machine.memory->behind[shape_of(cell)].insert(runners[i]->kernel);
+  }
+  return Best{*runners[winner], raced[winner]};
 }
 
 Speed speed_of(const Machine& machine, const Side& side, const std::vector<gpu::Round>& rounds,
@@ -113,6 +142,7 @@ Speed speed_of(const Machine& machine, const Side& side, const std::vector<gpu::
 Result<Measured> measure(const Machine& machine, const Cell& cell, const Effort& effort) {
   const gpu::Context& context = *machine.context;
   const gpu::Stream& stream = *machine.stream;
+  const auto begin = std::chrono::steady_clock::now();
   Measured result{.cell = cell};
   TRY_ASSIGN(Setting setting, Setting::make(context, stream, cell));
 
@@ -128,7 +158,7 @@ Result<Measured> measure(const Machine& machine, const Cell& cell, const Effort&
   }
   if (machine.cudnn) {
     auto peers = setting.cudnn(context, *machine.cudnn);
-    auto best = peers ? race(machine, *peers, cell.flops(), &result.plans)
+    auto best = peers ? race(machine, cell, *peers, &result.plans)
                       : Result<Best>(error(peers.error().message));
     if (best) {
       sides.push_back(best->side);
@@ -181,6 +211,7 @@ Result<Measured> measure(const Machine& machine, const Cell& cell, const Effort&
     result.time = gpu::compare(gpu::pair_times(rounds, 0, 1));
     result.cycles = gpu::compare(gpu::pair_cycles(rounds, 0, 1));
   }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }
 
@@ -195,7 +226,7 @@ Result<std::vector<Sustained>> sustain(const Machine& machine, const Cell& cell,
   if (machine.cudnn) {
     std::vector<PlanTime> times;
     TRY_ASSIGN(const auto peers, setting.cudnn(context, *machine.cudnn));
-    TRY_ASSIGN(const Best best, race(machine, peers, cell.flops(), &times));
+    TRY_ASSIGN(const Best best, race(machine, cell, peers, &times));
     sides.push_back(best.side);
   }
   std::vector<Sustained> results;

@@ -2,8 +2,10 @@
 // the power limit.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,16 +17,25 @@
 
 namespace namesake::bench {
 
+// What the races of one run have found. Plans that were far behind at a shorter length are not
+// tried again where one call takes a good part of a second, and a cell that was raced is not raced
+// again.
+struct RaceMemory {
+  std::map<std::string, std::string> best;              // by the cell's name
+  std::map<std::string, std::set<std::string>> behind;  // by the name without its length
+};
+
 struct Machine {
   const gpu::Context* context = nullptr;
   const gpu::Stream* stream = nullptr;
-  std::shared_ptr<const gpu::Card> card;                    // null where NVML is not
-  const Cudnn* cudnn = nullptr;                             // null where cuDNN is not
+  std::shared_ptr<const gpu::Card> card;  // null where NVML is not
+  const Cudnn* cudnn = nullptr;           // null where cuDNN is not
+  RaceMemory* memory = nullptr;
   attention::Kernel kernel = attention::Kernel::automatic;  // which of ours
 };
 
 struct Effort {
-  double cell_milliseconds = 600;  // of paired launches
+  double cell_milliseconds = 400;  // of paired launches
   size_t fewest_rounds = 6;        // as many as an interval at 95% needs
   size_t most_rounds = 30;
   double sustained_seconds = 3;
@@ -56,6 +67,7 @@ struct Measured {
   int64_t calls = 0;                            // in one timing
   size_t rounds = 0, dropped = 0;
   std::optional<gpu::CardSummary> card;
+  double seconds = 0;  // the whole cell
 };
 Result<Measured> measure(const Machine& machine, const Cell& cell, const Effort& effort);
 

@@ -195,13 +195,15 @@ Json to_json(const Measured& measured) {
   entry["rounds"] = measured.rounds;
   entry["dropped"] = measured.dropped;
   entry["calls_a_timing"] = measured.calls;
+  entry["seconds"] = measured.seconds;
   if (measured.card)
-    entry["card"] = {{"watts", measured.card->watts},
-                     {"joules", measured.card->joules},
-                     {"seconds", measured.card->seconds},
-                     {"memory_mhz", measured.card->memory_mhz},
-                     {"celsius", measured.card->celsius},
-                     {"slowdowns", gpu::describe_slowdowns(measured.card->slowdowns)}};
+    entry["card"] = {
+        {"watts", measured.card->energy_counted ? Json(measured.card->watts) : Json(nullptr)},
+        {"joules", measured.card->energy_counted ? Json(measured.card->joules) : Json(nullptr)},
+        {"seconds", measured.card->seconds},
+        {"memory_mhz", measured.card->memory_mhz},
+        {"celsius", measured.card->celsius},
+        {"slowdowns", gpu::describe_slowdowns(measured.card->slowdowns)}};
   return entry;
 }
 

@@ -169,18 +169,17 @@ CardSummary summarize(std::span<const CardSample> samples) {
   summary.clock_mhz = median(clocks);
   summary.memory_mhz = median(memory);
   summary.seconds = static_cast<double>(samples.back().host_ns - samples.front().host_ns) / 1e9;
-  // The energy counter advances in steps of some tens of milliseconds: it is measured between the
-  // first and the last step seen, and no step at all means that the card counts none or the time
-  // was too short.
-  const auto first_step = std::find_if(samples.begin(), samples.end(), [&](const CardSample& s) {
-    return s.joules != samples.front().joules;
-  });
-  if (first_step != samples.end()) {
-    const auto last_step = std::find_if(first_step, samples.end(), [&](const CardSample& s) {
-      return s.joules == samples.back().joules;
-    });
-    const double seconds = static_cast<double>(last_step->host_ns - first_step->host_ns) / 1e9;
-    if (seconds > 0) watts = (last_step->joules - first_step->joules) / seconds;
+  // The energy counter advances in steps of some tens of milliseconds: it is read between the first
+  // and the last step seen, and a few steps tell nothing. The power sensor, the fallback, is a mean
+  // over the last second.
+  constexpr size_t kFewestSteps = 8;
+  std::vector<size_t> steps;
+  for (size_t i = 1; i < samples.size(); ++i)
+    if (samples[i].joules != samples[i - 1].joules) steps.push_back(i);
+  if (steps.size() >= kFewestSteps) {
+    const CardSample &first = samples[steps.front()], &last = samples[steps.back()];
+    watts = (last.joules - first.joules) * 1e9 / static_cast<double>(last.host_ns - first.host_ns);
+    summary.energy_counted = true;
   }
   summary.watts = watts;
   summary.joules = watts * summary.seconds;

@@ -81,10 +81,11 @@ class Watch {
 struct CardSummary {
   double seconds = 0;
   double clock_mhz = 0, memory_mhz = 0;  // medians
-  double watts = 0;  // energy over time; the samples' mean if the card counts no energy
+  double watts = 0;                      // energy over time, or the samples' mean
   double joules = 0;
-  unsigned celsius = 0;    // highest
-  uint64_t slowdowns = 0;  // every one seen
+  bool energy_counted = false;  // the card's energy counter was seen to step often enough
+  unsigned celsius = 0;         // highest
+  uint64_t slowdowns = 0;       // every one seen
 };
 CardSummary summarize(std::span<const CardSample> samples);
 

@@ -30,13 +30,10 @@ enum ResultCode : int {
 };
 
 enum DeviceAttribute : int {
-  kMaxSharedBytesPerBlock = 8,
   kMultiprocessorCount = 16,
   kL2CacheBytes = 38,
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
-  kMaxSharedBytesPerMultiprocessor = 81,
-  kMaxRegistersPerMultiprocessor = 82,
   kMaxSharedBytesPerBlockOptin = 97,
 };
 
@@ -106,7 +103,6 @@ enum TensorFill : int { kFillZero = 0, kFillNan = 1 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureThreadLocal = 1;
-inline constexpr unsigned kEventBlockingSync = 1;
 
 // X(name in the table, symbol in the library, parameters)
 #define NAMESAKE_DRIVER_FUNCTIONS(X)                                                               \
@@ -129,8 +125,6 @@ inline constexpr unsigned kEventBlockingSync = 1;
   X(module_unload, "cuModuleUnload", (CUmod_st * module))                                          \
   X(module_function, "cuModuleGetFunction",                                                        \
     (CUfunc_st * *function, CUmod_st * module, const char* name))                                  \
-  X(module_global, "cuModuleGetGlobal_v2",                                                         \
-    (DeviceAddress * address, size_t * bytes, CUmod_st * module, const char* name))                \
   X(function_attribute, "cuFuncGetAttribute", (int* value, int attribute, CUfunc_st* function))    \
   X(function_set_attribute, "cuFuncSetAttribute",                                                  \
     (CUfunc_st * function, int attribute, int value))                                              \
@@ -149,8 +143,6 @@ inline constexpr unsigned kEventBlockingSync = 1;
     (DeviceAddress to, DeviceAddress from, size_t bytes, CUstream_st * stream))                    \
   X(fill_bytes, "cuMemsetD8Async",                                                                 \
     (DeviceAddress to, unsigned char value, size_t count, CUstream_st* stream))                    \
-  X(fill_words, "cuMemsetD32Async",                                                                \
-    (DeviceAddress to, unsigned value, size_t count, CUstream_st* stream))                         \
   X(stream_create, "cuStreamCreate", (CUstream_st * *stream, unsigned flags))                      \
   X(stream_destroy, "cuStreamDestroy_v2", (CUstream_st * stream))                                  \
   X(stream_synchronize, "cuStreamSynchronize", (CUstream_st * stream))                             \
@@ -160,7 +152,6 @@ inline constexpr unsigned kEventBlockingSync = 1;
   X(event_destroy, "cuEventDestroy_v2", (CUevent_st * event))                                      \
   X(event_record, "cuEventRecord", (CUevent_st * event, CUstream_st * stream))                     \
   X(event_query, "cuEventQuery", (CUevent_st * event))                                             \
-  X(event_synchronize, "cuEventSynchronize", (CUevent_st * event))                                 \
   X(event_elapsed, "cuEventElapsedTime",                                                           \
     (float* milliseconds, CUevent_st* start, CUevent_st* end))                                     \
   X(graph_instantiate, "cuGraphInstantiateWithFlags",                                              \

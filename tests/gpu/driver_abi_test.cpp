@@ -32,7 +32,6 @@ TEST(DriverAbi, EveryFunctionTakesTheParametersThatCudaHDeclares) {
   EXPECT_SAME(context_release, cuDevicePrimaryCtxRelease);
   EXPECT_SAME(module_load, cuModuleLoadDataEx);
   EXPECT_SAME(module_function, cuModuleGetFunction);
-  EXPECT_SAME(module_global, cuModuleGetGlobal);
   EXPECT_SAME(function_attribute, cuFuncGetAttribute);
   EXPECT_SAME(function_set_attribute, cuFuncSetAttribute);
   EXPECT_SAME(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor);
@@ -42,7 +41,6 @@ TEST(DriverAbi, EveryFunctionTakesTheParametersThatCudaHDeclares) {
   EXPECT_SAME(copy_out, cuMemcpyDtoHAsync);
   EXPECT_SAME(copy_across, cuMemcpyDtoDAsync);
   EXPECT_SAME(fill_bytes, cuMemsetD8Async);
-  EXPECT_SAME(fill_words, cuMemsetD32Async);
   EXPECT_SAME(stream_create, cuStreamCreate);
   EXPECT_SAME(capture_begin, cuStreamBeginCapture);
   EXPECT_SAME(capture_end, cuStreamEndCapture);
@@ -58,15 +56,10 @@ TEST(DriverAbi, EveryFunctionTakesTheParametersThatCudaHDeclares) {
 TEST(DriverAbi, ConstantsAreThoseOfCudaH) {
   EXPECT_EQ(gpu::kErrorNoDevice, CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(gpu::kErrorNotReady, CUDA_ERROR_NOT_READY);
-  EXPECT_EQ(gpu::kMaxSharedBytesPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
   EXPECT_EQ(gpu::kMultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   EXPECT_EQ(gpu::kL2CacheBytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   EXPECT_EQ(gpu::kComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   EXPECT_EQ(gpu::kComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  EXPECT_EQ(gpu::kMaxSharedBytesPerMultiprocessor,
-            CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-  EXPECT_EQ(gpu::kMaxRegistersPerMultiprocessor,
-            CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
   EXPECT_EQ(gpu::kMaxSharedBytesPerBlockOptin,
             CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   EXPECT_EQ(gpu::kMaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);

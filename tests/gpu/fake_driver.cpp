@@ -139,9 +139,6 @@ int cuModuleGetFunction(CUfunc_st** out, CUmod_st*, const char* name) {
   *out = &functions.try_emplace(name, CUfunc_st{name}).first->second;
   return 0;
 }
-int cuModuleGetGlobal_v2(DeviceAddress*, size_t*, CUmod_st*, const char*) {
-  return kNotFound;
-}
 int cuFuncGetAttribute(int* value, int attribute, CUfunc_st*) {
   *value = attribute == kMaxThreadsPerBlock ? 1024 : attribute == kRegisters ? 40 : 0;
   return 0;
@@ -181,10 +178,6 @@ int cuMemcpyDtoDAsync_v2(DeviceAddress to, DeviceAddress from, size_t bytes, CUs
 int cuMemsetD8Async(DeviceAddress to, unsigned char value, size_t count, CUstream_st*) {
   return std::memset(reinterpret_cast<void*>(to), value, count), 0;
 }
-int cuMemsetD32Async(DeviceAddress to, unsigned value, size_t count, CUstream_st*) {
-  for (size_t i = 0; i < count; ++i) reinterpret_cast<unsigned*>(to)[i] = value;
-  return 0;
-}
 
 int cuStreamCreate(CUstream_st** stream, unsigned) {
   return *stream = new CUstream_st, 0;
@@ -214,9 +207,6 @@ int cuEventRecord(CUevent_st* event, CUstream_st*) {
 }
 int cuEventQuery(CUevent_st*) {
   return std::getenv("FAKE_CUDA_HANGS") ? kErrorNotReady : 0;
-}
-int cuEventSynchronize(CUevent_st*) {
-  return 0;
 }
 int cuEventElapsedTime(float* ms, CUevent_st* start, CUevent_st* end) {
   return *ms = static_cast<float>(end->ns - start->ns) / 1e6f, 0;

@@ -135,6 +135,17 @@ TEST(Summarize, TakesPowerFromTheEnergyCounterBetweenItsSteps) {
   EXPECT_NEAR(summary.seconds, 1, 1e-9);
   EXPECT_NEAR(summary.joules, 600, 1e-6);
   EXPECT_EQ(summary.clock_mhz, 1500);
+  EXPECT_TRUE(summary.energy_counted);
+}
+
+TEST(Summarize, DoesNotTrustAnEnergyCounterThatStepsOnlyAFewTimes) {
+  std::vector<CardSample> samples;
+  for (uint64_t i = 0; i < 20; ++i)
+    samples.push_back(
+        {.host_ns = i * 10'000'000, .watts = 300, .joules = 42.0 * static_cast<double>(i / 7)});
+  const CardSummary summary = summarize(samples);
+  EXPECT_FALSE(summary.energy_counted);
+  EXPECT_NEAR(summary.watts, 300, 1e-9);
 }
 
 TEST(Summarize, FallsBackToThePowerSensorIfNoEnergyIsCounted) {
