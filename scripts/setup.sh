@@ -1,10 +1,6 @@
 # Shared by quickstart and test: what must be on the machine before anything can be built.
 # Sourced, with the repository's root as working folder.
 
-packages="g++ cmake ninja-build python3 python3-pip libcli11-dev libfmt-dev nlohmann-json3-dev
-  libtomlplusplus-dev libexpected-dev libxxhash-dev"
-test_packages="libgtest-dev librapidcheck-dev"
-
 # A header stands for its package: true wherever it came from.
 missing_packages() {
   missing=
@@ -24,13 +20,17 @@ missing_packages() {
   need libtomlplusplus-dev header toml++/toml.h
   need libexpected-dev header tl/expected.hpp
   need libxxhash-dev header xxhash.h
-  if [ "${1:-}" = tests ]; then
+  if [ -n "${1:-}" ]; then
     need libgtest-dev header gtest/gtest.h
     need librapidcheck-dev header rapidcheck.h 2
   fi
+  if [ "${1:-}" = sanitizers ]; then
+    need clang command -v clang++
+    need libclang-rt-dev sh -c 'test -n "$(find "$(clang -print-resource-dir)" -name "libclang_rt.fuzzer*" 2>/dev/null)"'
+  fi
 }
 
-install_packages() { # install_packages [tests]
+install_packages() { # install_packages [tests|sanitizers]
   missing_packages "${1:-}"
   [ -z "$missing" ] && return 0
   if command -v apt-get >/dev/null; then
@@ -55,8 +55,8 @@ install_packages() { # install_packages [tests]
 
 configure() { # configure FOLDER OPTION…
   folder=$1; shift
-  cmake -S . -B "$folder" -G Ninja "$@" >"$folder.cmake.log" 2>&1 || { cat "$folder.cmake.log" >&2; return 1; }
-  mv "$folder.cmake.log" "$folder/cmake.log"
+  mkdir -p "$folder"
+  cmake -S . -B "$folder" -G Ninja "$@" >"$folder/cmake.log" 2>&1 || { cat "$folder/cmake.log" >&2; return 1; }
 }
 
 # The compilers that the product compares and the tests need, in a folder of the project's. What is

@@ -116,9 +116,9 @@ void print_counts(const session::Outcome& outcome, const Global& global) {
   }
   for (const session::Finding& finding : outcome.findings) fmt::print(stderr, "namesake: {}\n", finding.sentence);
   if (!global.quiet && !outcome.moved_caches.empty()) {
-    std::vector<std::string> owners;
-    for (const session::MovedCache& cache : outcome.moved_caches) owners.push_back(cache.owner);
-    fmt::print(stderr, "namesake: compile caches of this run's own: {}\n", join(owners, ", "));
+    std::set<std::string> owners;
+    for (const session::MovedCache& cache : outcome.moved_caches) owners.insert(cache.owner);
+    fmt::print(stderr, "namesake: compile caches of this run's own: {}\n", fmt::join(owners, ", "));
   }
 }
 
