@@ -74,7 +74,7 @@ Token Lexer::next() {
       run_on([](char c) { return has(c, kName) || c == '.'; });
       return {TokenKind::number, begin, position_};
     }
-    if (has(first, kName) || first == '%') {
+    if (has(first, kName) || (first == '%' && has(at(position_), kName))) {
       run_on(name_part);
       return {TokenKind::identifier, begin, position_};
     }

@@ -95,7 +95,7 @@ class Parser {
   // .target sm_90a, debug. Later ones may add features; the architecture stays the first one's.
   Status target() {
     Token token = lexer_.next();
-    if (token.kind != TokenKind::identifier) {
+    if (token.kind != TokenKind::identifier || module_.text[token.begin] == '%') {
       return fail(token, fmt::format(".target needs an architecture like sm_90, not {}",
                                      shown(token)));
     }
@@ -135,6 +135,7 @@ class Parser {
       if (depth > 0) continue;
       bool ends = word == ";" || word == "{";
       if (function.symbol.empty() && token.kind == TokenKind::identifier) {
+        if (word[0] == '%') return fail(token, fmt::format("{} names a register", shown(token)));
         function.symbol = word;
         function.name_offset = token.begin;
       } else if (function.symbol.empty() && ends) {

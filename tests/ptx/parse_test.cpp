@@ -98,6 +98,11 @@ TEST(Parse, SaysWhereAndWhyForWhatIsNoModule) {
             "k.ptx: no PTX: a zero byte in line 4; PTX is text");
 }
 
+TEST(Parse, RefusesARegistersNameForATargetOrAFunction) {
+  EXPECT_EQ(refusal(".version 8.0\n.target%a"), "k.ptx:2: .target needs an architecture like sm_90, not '%a'");
+  EXPECT_EQ(refusal(kHead + ".entry%k { ret; }"), "k.ptx:4: '%k' names a register");
+}
+
 TEST(Parse, SaysWhereATextIsCutOff) {
   EXPECT_EQ(refusal(kHead + ".entry k {\n ret;"),
             "k.ptx:4: the body of k is never closed; is the file cut off?");
