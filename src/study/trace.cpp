@@ -184,10 +184,11 @@ Result<report::Trace> trace_assemblers(const std::vector<toolchain::Tool>& tools
                                        const std::filesystem::path& own,
                                        const std::function<void(std::string_view)>& progress) {
   report::Trace result;
+  std::set<std::tuple<toolchain::Kind, std::string, std::string>> seen;   // one of each build, wherever it lies
   for (const toolchain::Tool& tool : tools) {
     bool assembler = tool.kind == toolchain::Kind::ptxas || tool.kind == toolchain::Kind::nvlink ||
                      tool.kind == toolchain::Kind::nvrtc || tool.kind == toolchain::Kind::nvjitlink;
-    if (!assembler) continue;
+    if (!assembler || !seen.emplace(tool.kind, tool.version, tool.build).second) continue;
     std::string name = fmt::format("{} {}", toolchain::kind_name(tool.kind), tool.version);
     progress("tracing " + name);
     auto one = trace_one(tool, sample, all_tests, own, tools);
