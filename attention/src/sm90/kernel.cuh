@@ -103,15 +103,19 @@ struct TileWalk {
             static_cast<int>(s.first_kv)};
   }
 
+  // A tile by its head counted over the whole batch, where all lengths are equal.
+  __device__ __forceinline__ Tile at(Place place) const {
+    int batch = place.head / p.problem.heads_q;
+    place.head -= batch * p.problem.heads_q;
+    return tile(batch, place);
+  }
+
   __device__ __forceinline__ Tile find(int index, int lane) {
     const int heads = p.problem.heads_q;
     if (!p.lengths_vary) {
       int all_heads = p.problem.batch * heads;
       if (index >= all_heads * p.row_tiles) return {.blocks = -1};
-      Place place = place_of(index, all_heads, p.row_tiles, p.section_heads, T.causal);
-      int batch = place.head / heads;
-      place.head -= batch * heads;
-      return tile(batch, place);
+      return at(place_of(index, all_heads, p.row_tiles, p.section_heads, T.causal));
     }
     for (; batch0 < p.problem.batch; batch0 += 32) {
       int batch = batch0 + lane;
@@ -137,40 +141,85 @@ struct TileWalk {
   }
 };
 
-// Warp 0: decides and publishes, one tile ahead of the consumers.
+__device__ __forceinline__ void claim(TileCounter& counter) {
+  for (;;) {
+    uint64_t seen = ptx::load_acquire(&counter.state);
+    if (seen == kCounterReady) return;
+    if (seen == kCounterClaimed || ptx::compare_and_swap(&counter.state, seen, kCounterClaimed) != seen) {
+      continue;
+    }
+    counter.next = counter.done = 0;
+    ptx::store_release(&counter.state, kCounterReady);
+    return;
+  }
+}
+
+__device__ __forceinline__ void leave(TileCounter& counter) {
+  if (ptx::add_one(&counter.done) == gridDim.x - 1) ptx::store_release(&counter.state, 0);
+}
+
+// Warp 0: decides and publishes, a tile ahead of the consumers. With a counter a tile is asked for only
+// when the loads of the one before have been issued: who asks then is about to be free.
 template <TileConfig T>
 __device__ __forceinline__ void schedule(const Params& p, Control<T>& control) {
   const int lane = threadIdx.x % 32;
   TileWalk<T> walk{p};
-  int index = blockIdx.x;
-  for (int round = 1;; ++round) {
-    const Tile tile = walk.find(index, lane);
-    ptx::mbarrier_wait(ptx::shared_address(&control.tile_empty), round & 1);
+  uint32_t phase = 1;
+  auto wait_empty = [&] { ptx::mbarrier_wait(ptx::shared_address(&control.tile_empty), phase); };
+  auto publish = [&](const Tile& tile) {
     if (lane == 0) {
       control.tile = tile;
       ptx::mbarrier_arrive(ptx::shared_address(&control.tile_full));
     }
-    if (tile.blocks < 0) break;
-    if (p.counter) {
-      if (lane == 0) index = gridDim.x + atomicAdd(p.counter, 1);
-      index = __shfl_sync(~0u, index, 0);
-    } else {
-      index = folded_index(round, blockIdx.x, gridDim.x);
+    phase ^= 1;
+  };
+
+  if (p.order == Order::paired) {
+    const int heads = p.problem.batch * p.problem.heads_q;
+    for (int round = 0;; ++round) {
+      Place place = paired_place(round, blockIdx.x, gridDim.x, heads, p.row_tiles);
+      if (place.head >= 0 && place.row_tile < 0) continue;
+      const Tile tile = place.head < 0 ? Tile{.blocks = -1} : walk.at(place);
+      wait_empty();
+      publish(tile);
+      if (tile.blocks < 0) return;
     }
   }
+
+  const bool counted = p.order == Order::counted;
+  for (int index = blockIdx.x, round = 1;; ++round) {
+    Tile tile = walk.find(index, lane);
+    publish(tile);
+    if (tile.blocks < 0) break;
+    wait_empty();
+    if (counted) {
+      if (lane == 0) {
+        if (round == 1) claim(*p.counter);
+        index = gridDim.x + ptx::add_one(&p.counter->next);
+      }
+      index = __shfl_sync(~0u, index, 0);
+    } else {
+      index += gridDim.x;
+    }
+  }
+  if (counted && lane == 0) leave(*p.counter);
 }
 
-// Goes through the published tiles; every warp that does so is one arrival of tile_empty.
+// Goes through the published tiles; every warp that does so is one arrival of tile_empty, on reading the
+// tile or, where that is what the next one waits for, after its work.
 template <TileConfig T, class Work>
-__device__ __forceinline__ void for_each_tile(Control<T>& control, Work&& work) {
+__device__ __forceinline__ void for_each_tile(Control<T>& control, bool arrive_after, Work&& work) {
+  const bool elected = threadIdx.x % 32 == 0;
+  const uint32_t empty = ptx::shared_address(&control.tile_empty);
   for (uint32_t phase = 0;; phase ^= 1) {
     ptx::mbarrier_wait(ptx::shared_address(&control.tile_full), phase);
     const Tile tile = control.tile;
     __syncwarp();
-    if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(ptx::shared_address(&control.tile_empty));
+    if (elected && !arrive_after) ptx::mbarrier_arrive(empty);
     if (tile.blocks < 0) break;
     work(tile);
     __syncwarp();
+    if (elected && arrive_after) ptx::mbarrier_arrive(empty);
   }
 }
 
@@ -196,7 +245,7 @@ template <TileConfig T>
 __device__ __forceinline__ void load_q_and_k(const Params& p, Control<T>& control, uint32_t shared) {
   Ring<T.q_units> q;
   Ring<T.stages> k;
-  for_each_tile(control, [&](const Tile& tile) {
+  for_each_tile(control, p.order == Order::counted, [&](const Tile& tile) {
     if (threadIdx.x % 32 != 0) return;
     const int head = tile.head / p.heads_per_kv * p.k_steps.head, batch = tile.batch * p.k_steps.batch;
 #pragma unroll 1
@@ -218,7 +267,7 @@ __device__ __forceinline__ void load_q_and_k(const Params& p, Control<T>& contro
 template <TileConfig T>
 __device__ __forceinline__ void load_v(const Params& p, Control<T>& control, uint32_t shared) {
   Ring<T.stages> v;
-  for_each_tile(control, [&](const Tile& tile) {
+  for_each_tile(control, false, [&](const Tile& tile) {
     if (threadIdx.x % 32 != 0) return;
     const int head = tile.head / p.heads_per_kv * p.v_steps.head, batch = tile.batch * p.v_steps.batch;
 #pragma unroll 1
@@ -244,9 +293,22 @@ __device__ __forceinline__ void mask(float (&scores)[kCount], int limit_low, int
   }
 }
 
+// 2^x without the special-function unit, for x <= 2^22: the integer part goes into the exponent, a cubic
+// does the fraction in [0, 1) to 9e-5, less than a 16-bit probability's rounding. 0 from -127 down.
+__device__ __forceinline__ float exp2_polynomial(float x) {
+  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it leaves the integer part in the low bits
+  x = fmaxf(x, -127.0f);
+  float whole = ptx::add_down(x, kShift);
+  float f = x - (whole - kShift);
+  float p = fmaf(fmaf(fmaf(0.077119089663028717041015625f, f, 0.227564394474029541015625f), f,
+                      0.695146143436431884765625f), f, 1.0f);
+  return __int_as_float((__float_as_int(whole) << 23) + __float_as_int(p));
+}
+
 // Turns a block's scores into probabilities in place, moves the running maximum and the sums of both
 // rows of this thread, and says by what the output so far must be multiplied.
-template <int kCount>
+// Of every sixteen exponentials, kPolynomial leave the special-function unit to the others.
+template <int kPolynomial, int kCount>
 __device__ __forceinline__ void softmax(float (&scores)[kCount], float (&top)[2], float (&sum)[2],
                                         float (&alpha)[2], float scale_log2) {
   float shift[2];
@@ -271,7 +333,8 @@ __device__ __forceinline__ void softmax(float (&scores)[kCount], float (&top)[2]
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     int row = i / 2 % 2;
-    scores[i] = ptx::exp2(fmaf(scores[i], scale_log2, -shift[row]));
+    float x = fmaf(scores[i], scale_log2, -shift[row]);
+    scores[i] = i % 16 < kPolynomial ? exp2_polynomial(x) : ptx::exp2(x);
     sum[row] += scores[i];
   }
 }
@@ -406,8 +469,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
                                 mn_major_leading(T.keys));
 #pragma unroll
     for (int step = 0; step < T.keys / 16; ++step) {
-      ptx::wgmma_registers<Element<T>>(output, &probabilities[4 * step],
-                                       descriptor(b + mn_major_step(step)));
+      ptx::wgmma_registers<Element<T>>(output, &probabilities[4 * step], descriptor(b + mn_major_step(step)));
     }
     ptx::wgmma_commit();
   };
@@ -420,7 +482,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 
   if (T.turns && group == T.groups - 1) pass_turn();  // the first group begins
 
-  for_each_tile(control, [&](const Tile& tile) {
+  for_each_tile(control, false, [&](const Tile& tile) {
     const int row0 = tile.row0 + group * kGroupRows;
     const int blocks = row0 < tile.length_q ? visible_blocks(row0 + kGroupRows, tile.length_q,
                                                              tile.length_kv, T.causal, T.keys)
@@ -465,7 +527,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       release(control.k_empty, k);
       release_stored();
       if (whole < blocks) mask(scores, limit_low, limit_high);
-      softmax(scores, top, sum, alpha, scale_log2);
+      softmax<T.polynomial>(scores, top, sum, alpha, scale_log2);
       pack_probabilities();
       alpha[0] = alpha[1] = 1.0f;  // the output is still zero
 
@@ -484,6 +546,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
         ptx::barrier_sync(kGroupBarrier + group, 128);
       }
 
+      // One block: its scores, and the output of the block before.
       auto step = [&](auto masked) {
         wait_full(control.k_full, k);
         take_turn();
@@ -502,7 +565,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
           limit_high += T.keys;
           mask(scores, limit_low, limit_high);
         }
-        softmax(scores, top, sum, alpha, scale_log2);
+        softmax<T.polynomial>(scores, top, sum, alpha, scale_log2);
         ptx::pin(sum[0] + sum[1], shared);  // keeps the exponentials before the wait
         ptx::wgmma_wait<0>();
         ptx::settle(output);
@@ -586,6 +649,7 @@ template <class Shape>
 __global__ void __launch_bounds__(Shape::kTile.threads(), 1) forward(const __grid_constant__ Params p) {
   constexpr TileConfig T = Shape::kTile;
   static_assert(T.shared_bytes() <= kSharedLimit);
+  static_assert(!T.store_by_copy || T.q_units > T.groups, "a unit is released under the next tile");
   static_assert(sizeof(Control<T>) <= TileConfig::kControlBytes);
   extern __shared__ __align__(kTileAlignment) uint8_t memory[];
   const uint32_t shared = ptx::shared_address(memory);
@@ -612,6 +676,8 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1) forward(const __gri
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
+  ptx::wait_for_earlier_grids();
+  ptx::let_later_grids_start();
 
   const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
   if (warpgroup == 0) {

@@ -72,12 +72,9 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   params.section_heads = plan.section_heads;
   params.lengths_vary = plan.lengths_vary;
   params.scale_log2 = plan.problem.softmax_scale * kLog2E;
-  params.counter = plan.counter ? static_cast<uint32_t*>(workspace) : nullptr;
+  params.order = plan.order;
+  params.counter = static_cast<TileCounter*>(workspace);
 
-  if (plan.counter) {
-    error = cudaMemsetAsync(workspace, 0, sizeof(uint32_t), stream);
-    if (error != cudaSuccess) return error;
-  }
   error = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                plan.tile.shared_bytes());
   if (error != cudaSuccess) return error;
@@ -86,6 +83,12 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   config.blockDim = dim3(plan.tile.threads());
   config.dynamicSmemBytes = plan.tile.shared_bytes();
   config.stream = stream;
+  // The kernel waits for earlier grids itself, before it touches memory.
+  cudaLaunchAttribute overlap;
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &overlap;
+  config.numAttrs = 1;
   void* arguments[] = {&params};
   return cudaLaunchKernelExC(&config, function, arguments);
 }

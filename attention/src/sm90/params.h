@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include "../problem.h"
+#include "schedule.h"
 
 namespace namesake::attention::sm90 {
 
@@ -12,6 +13,18 @@ namespace namesake::attention::sm90 {
 struct Steps {
   int head = 1, batch = 1;
 };
+
+// Gives out tiles beyond the first of each block. It lives in a workspace that may hold anything when
+// a launch begins, and costs no launch of its own to reset: the first block to need it claims and zeroes
+// it, the last one done with it takes the mark back. Only a workspace that already holds one of the two
+// 64-bit marks could be misread, and no launch leaves one behind.
+struct TileCounter {
+  uint64_t state;
+  uint32_t next, done;
+};
+
+inline constexpr uint64_t kCounterClaimed = 0x6e616d6573616b65;
+inline constexpr uint64_t kCounterReady = 0x7265616479212121;
 
 struct Params {
   CUtensorMap q, k, v, o;
@@ -22,7 +35,8 @@ struct Params {
   int section_heads = 1;    // see schedule.h
   bool lengths_vary = false;
   float scale_log2 = 1;     // softmax_scale * log2(e)
-  uint32_t* counter = nullptr;  // tiles given out beyond the first of each block; null: folded order
+  Order order = Order::strided;
+  TileCounter* counter = nullptr;  // for Order::counted
 };
 
 }  // namespace namesake::attention::sm90

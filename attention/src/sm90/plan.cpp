@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "launch.h"
+#include "params.h"
 #include "schedule.h"
 
 namespace namesake::attention::sm90 {
@@ -141,8 +142,12 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   int heads = plan.lengths_vary ? p.heads_q : p.batch * p.heads_q;
   int group = p.heads_kv > 0 ? p.heads_q / p.heads_kv : 1;
   int64_t kv_bytes = int64_t{p.seqlen_kv} * p.head_dim * 2 * kElementBytes;
-  plan.section_heads = heads > 0 ? section_heads(heads, group, kv_bytes, kSectionBytes) : 1;
-  plan.counter = plan.lengths_vary;
+  plan.order = order_for(tiles, p.batch * p.heads_q, p.seqlen_q, tile.rows(), plan.grid, p.causal,
+                         plan.lengths_vary);
+  const int waves = plan.order == Order::counted && p.causal ? 2 : 1;
+  plan.section_heads = heads > 0 ? section_heads(heads, group, plan.row_tiles, plan.grid, waves, kv_bytes,
+                                                 kSectionBytes)
+                                 : 1;
   return plan;
 }
 
@@ -150,7 +155,7 @@ Plan plan(const Problem& p, const DeviceInfo& device) {
   return plan_with(tile_for(p.dtype, p.head_dim, p.causal), p, device);
 }
 
-size_t workspace_bytes(const Plan& plan) { return plan.counter ? sizeof(uint32_t) : 0; }
+size_t workspace_bytes(const Plan& plan) { return plan.order == Order::counted ? sizeof(TileCounter) : 0; }
 
 std::string describe(const Plan& plan) {
   const TileConfig& t = plan.tile;
@@ -170,6 +175,7 @@ std::string describe(const Plan& plan) {
   add("q_units", t.q_units);
   add("turns", t.turns);
   add("rescale_early", t.rescale_early);
+  add("polynomial", t.polynomial);
   add("store_by_copy", t.store_by_copy);
   s += "; launch";
   add("grid", plan.grid);
@@ -201,7 +207,7 @@ std::string describe(const Plan& plan) {
   add("softmax_scale_bits", scale_bits);
   add("row_tiles", plan.row_tiles);
   add("section_heads", plan.section_heads);
-  add("counter", plan.counter);
+  add("order", static_cast<int>(plan.order));
   for (const TensorMap* m : {&plan.q, &plan.k, &plan.v, &plan.o}) {
     s += std::string("; tensor map ") + m->tensor + ' ' + element_name(m->dtype) + " swizzle=128";
     for (int i = 0; i < 4; ++i) {

@@ -41,13 +41,14 @@ NAMESAKE_DEVICE void mbarrier_arrive_expect(uint32_t barrier, uint32_t bytes) {
                : "memory");
 }
 
-// True when the phase of this parity has completed; may suspend the thread for a while first.
+// True when the phase of this parity has completed; first sleeps for up to 10 ms until it has, since
+// a warp that polls takes issue slots from those that compute.
 NAMESAKE_DEVICE bool mbarrier_try_wait(uint32_t barrier, uint32_t parity) {
   uint32_t done;
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, 10000000;\n"
       "selp.u32 %0, 1, 0, p;\n"
       "}\n"
       : "=r"(done)
@@ -122,6 +123,33 @@ NAMESAKE_DEVICE void let_later_grids_start() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
+// ---- memory shared by blocks --------------------------------------------------------------------
+
+NAMESAKE_DEVICE uint64_t load_acquire(const uint64_t* address) {
+  uint64_t value;
+  asm volatile("ld.acquire.gpu.global.b64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+  return value;
+}
+
+NAMESAKE_DEVICE void store_release(uint64_t* address, uint64_t value) {
+  asm volatile("st.release.gpu.global.b64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
+
+NAMESAKE_DEVICE uint64_t compare_and_swap(uint64_t* address, uint64_t expected, uint64_t value) {
+  uint64_t old;
+  asm volatile("atom.acq_rel.gpu.global.cas.b64 %0, [%1], %2, %3;"
+               : "=l"(old)
+               : "l"(address), "l"(expected), "l"(value)
+               : "memory");
+  return old;
+}
+
+NAMESAKE_DEVICE uint32_t add_one(uint32_t* address) {
+  uint32_t old;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(address) : "memory");
+  return old;
+}
+
 // ---- registers, small arithmetic ---------------------------------------------------------------
 
 template <int kRegisters>
@@ -139,6 +167,13 @@ NAMESAKE_DEVICE float exp2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+
+// x + y rounded towards minus infinity.
+NAMESAKE_DEVICE float add_down(float x, float y) {
+  float z;
+  asm("add.rm.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
 }
 
 // Two floats as one register of 16-bit elements, `low` in the low half, rounded to nearest.

@@ -23,6 +23,15 @@ NAMESAKE_HOST_DEVICE constexpr int max_of(int a, int b) { return a > b ? a : b; 
 
 // ---- order -------------------------------------------------------------------------------------
 
+// How a block of threads comes by its tiles. A counter levels out everything, but a tile asked for early
+// is asked for by blocks that are not about to be free, and one asked for late arrives late: it pays
+// where blocks take many tiles, or tiles of unequal cost.
+enum class Order : uint8_t {
+  strided,  // block b of a grid takes tiles b, b + grid, ... of place_of
+  paired,   // the same with pairs of tiles that cost the same together, see paired_place
+  counted,  // tiles of place_of, from a counter
+};
+
 struct Place {
   int head;       // counted over the whole batch when lengths are equal, else in the sequence
   int row_tile;
@@ -40,17 +49,42 @@ NAMESAKE_HOST_DEVICE constexpr Place place_of(int index, int heads, int row_tile
   return {first_head + rest % heads_here, last_rows_first ? row_tiles - 1 - row_tile : row_tile};
 }
 
-// Query heads whose K and V fill the cache together; the heads that share one K and V stay together.
-constexpr int section_heads(int heads, int group, int64_t kv_bytes_per_head, int64_t cache_bytes) {
-  int64_t kv_heads = cache_bytes / (kv_bytes_per_head > 0 ? kv_bytes_per_head : 1);
+// With a causal mask a head's row tiles r and row_tiles - 1 - r cost the same together whatever r is: a
+// pair, taken long tile first in two rounds. Where the number of row tiles is odd, the pair in the middle
+// is one tile, and its second place is empty: row_tile -1. Past the last pair there is no head: -1.
+NAMESAKE_HOST_DEVICE constexpr Place paired_place(int round, int block, int grid, int heads, int row_tiles) {
+  int pairs = ceil_div(row_tiles, 2);
+  int pair = round / 2 * grid + block;
+  if (pair >= heads * pairs) return {-1, -1};
+  int row_tile = pair % pairs;
+  if (round % 2 == 0) return {pair / pairs, row_tiles - 1 - row_tile};
+  return {pair / pairs, row_tile == row_tiles - 1 - row_tile ? -1 : row_tile};
+}
+
+// Query heads of a section: all of them where their K and V fit the cache together; else as many as keep
+// all blocks of a grid busy with `waves` tiles each, but no more than fit the cache. Heads that share one
+// K and V stay together.
+constexpr int section_heads(int heads, int group, int row_tiles, int grid, int waves,
+                            int64_t kv_bytes_per_head, int64_t cache_bytes) {
+  int64_t fit = cache_bytes / (kv_bytes_per_head > 0 ? kv_bytes_per_head : 1);
+  if (fit >= heads / group) return heads;
+  int64_t busy = ceil_div(grid * waves, max_of(row_tiles, 1) * group);
+  int64_t kv_heads = fit < busy ? fit : busy;
   if (kv_heads >= heads / group) return heads;
   return static_cast<int>(kv_heads < 1 ? 1 : kv_heads) * group;
 }
 
-// Without a counter, block b of a grid takes tiles in boustrophedon: it is first in one round of the
-// grid and last in the next, so that with the longest tiles first no block collects the long ones.
-NAMESAKE_HOST_DEVICE constexpr int folded_index(int round, int block, int grid) {
-  return round * grid + (round % 2 ? grid - 1 - block : block);
+// The order for a problem of `tiles` tiles, `heads` heads of `length_q` rows each.
+constexpr Order order_for(int64_t tiles, int heads, int length_q, int rows, int grid, bool causal,
+                          bool lengths_vary) {
+  constexpr int kManyTiles = 16;  // per block
+  if (lengths_vary || tiles >= int64_t{kManyTiles} * grid) return Order::counted;
+  if (!causal || tiles <= grid) return Order::strided;
+  // Pairs cost the same only where the last tile is whole, and level the work only where the last round
+  // of them is nearly full.
+  int64_t pairs = int64_t{heads} * ceil_div(ceil_div(length_q, rows), 2);
+  int64_t places = (pairs + grid - 1) / grid * grid;
+  return length_q % rows == 0 && pairs * 10 >= places * 9 ? Order::paired : Order::counted;
 }
 
 // ---- keys --------------------------------------------------------------------------------------

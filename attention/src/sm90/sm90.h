@@ -10,6 +10,7 @@
 #include <string>
 
 #include "../problem.h"
+#include "schedule.h"
 #include "tile.h"
 
 namespace namesake::attention::sm90 {
@@ -32,7 +33,7 @@ struct Plan {
   int row_tiles = 0;
   int section_heads = 1;
   bool lengths_vary = false;
-  bool counter = false;   // tiles are given out by a counter in the workspace
+  Order order = Order::strided;
 };
 
 // Whether this backend can take the problem; if not, `why` says in a sentence what stands against it.

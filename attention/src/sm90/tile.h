@@ -25,6 +25,7 @@ struct TileConfig {
   int q_units = 4;           // 64-row buffers of Q; more than `groups` prefetch the next tile's
   bool turns = true;         // consumers issue their products in turn (ping-pong)
   bool rescale_early = false;  // rescale the output between issuing QK and PV, not after PV
+  int polynomial = 0;          // of every sixteen exponentials, those computed without the special-function unit
   bool store_by_copy = true;   // whole output rows leave through the tile's own Q unit and the copy engine
 
   constexpr bool operator==(const TileConfig&) const = default;
@@ -59,12 +60,7 @@ constexpr TileConfig tile_for(DType dtype, int head_dim, bool causal) {
   if (head_dim <= 64) {
     t.head_dim = 64, t.groups = 3, t.keys = 128, t.stages = 2, t.q_units = 6;
   } else if (head_dim <= 128) {
-    t.head_dim = 128, t.groups = 2;
-    if (causal) {
-      t.keys = 128, t.q_units = 4;
-    } else {
-      t.keys = 176, t.q_units = 3;
-    }
+    t.head_dim = 128, t.groups = 2, t.keys = 128, t.q_units = 4, t.turns = false;
   } else {
     t.head_dim = 256, t.groups = 2, t.keys = 80, t.q_units = 2;
     t.turns = false, t.rescale_early = true, t.store_by_copy = false;
