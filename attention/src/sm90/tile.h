@@ -63,7 +63,7 @@ constexpr TileConfig tile_for(DType dtype, int head_dim, bool causal) {
     t.head_dim = 128, t.groups = 2, t.keys = 128, t.q_units = 4, t.turns = false;
   } else {
     t.head_dim = 256, t.groups = 2, t.keys = 80, t.q_units = 2;
-    t.turns = false, t.rescale_early = true, t.store_by_copy = false;
+    t.rescale_early = true, t.store_by_copy = false;
   }
   return t;
 }
