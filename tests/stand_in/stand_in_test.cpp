@@ -42,7 +42,7 @@ class StandIn : public testing::Test {
     job.ptx = text;
     job.architecture = architecture;
     job.opt_level = opt_level;
-    job.timeout = std::chrono::seconds(2);
+    if (settings.starts_with("hang=")) job.timeout = std::chrono::seconds(1);
     Result<Assembly> assembly = assemble(tool, job);
     EXPECT_TRUE(assembly) << assembly.error().message;
     return assembly ? *assembly : Assembly{};
@@ -155,7 +155,6 @@ TEST_F(StandIn, ALotteryDrawsSeveralCodesWithRandomisationOn) {
 TEST_F(StandIn, MakesTwentyThousandFunctionsInSeconds) {
   std::string text = kHead;
   for (int i = 0; i < 20000; ++i) text += a_kernel("kernel" + std::to_string(i), 8);
-  auto start = std::chrono::steady_clock::now();
   Tool tool;
   tool.path = folder_->path() / "ptxas";
   Job job;
@@ -165,7 +164,7 @@ TEST_F(StandIn, MakesTwentyThousandFunctionsInSeconds) {
   ASSERT_TRUE(assembly.ok()) << assembly.failure;
   EXPECT_EQ(assembly.functions.size(), 20000u);
   EXPECT_EQ(cubin::parse(assembly.cubin, "stand-in").value().functions.size(), 20000u);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT(assembly.cpu_seconds, 10);
 }
 
 }  // namespace
