@@ -17,6 +17,8 @@ struct PlanAccess {
 
 namespace {
 
+constexpr uintptr_t kWorkspaceAlignment = 16;
+
 const std::string kNothing = "nothing was prepared";
 
 // All tensors must lie where the first one does.
@@ -134,6 +136,9 @@ Status Plan::run(void* workspace, size_t bytes, Stream stream) const {
   if (needed > 0 && (!workspace || bytes < needed))
     return {Code::invalid_argument, "the workspace has " + std::to_string(workspace ? bytes : 0) +
                                         " bytes and this plan needs " + std::to_string(needed)};
+  if (needed > 0 && reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
+    return {Code::invalid_argument, "the workspace does not start at a multiple of " +
+                                        std::to_string(kWorkspaceAlignment) + " bytes"};
   if (Status s = require_device(state_->device); !s.ok()) return s;
   return state_->gpu->launch(workspace, stream);
 }

@@ -89,7 +89,7 @@ class Plan {
  public:
   Kernel kernel() const;           // what will run: reference, portable or hopper
   const std::string& why() const;  // and why that one, in a sentence
-  size_t workspace_bytes() const;  // device memory that run needs, of any content; often 0
+  size_t workspace_bytes() const;  // device memory, of any content, 16-byte aligned; often 0
   std::string describe() const;    // everything that is launched, as text, pointers by name
 
   // Enqueues the work on `stream`, which belongs to the device that was current in prepare().

@@ -1,4 +1,5 @@
-// The Hopper kernel's layouts, descriptors and order of work, exhaustively: the functions are those the kernel itself calls.
+// The Hopper kernel's layouts, descriptors and order of work, exhaustively: the functions are those
+// the kernel itself calls.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -20,8 +21,11 @@ std::vector<TileConfig> tiles() {
   return all;
 }
 
-// What the hardware does with an address of the 128-byte swizzle: bits 4 to 6 exclusive-or bits 7 to 9.
-uint32_t hardware_swizzle(uint32_t address) { return address ^ (address >> 7 & 7) << 4; }
+// What the hardware does with an address of the 128-byte swizzle: bits 4 to 6 exclusive-or bits 7
+// to 9.
+uint32_t hardware_swizzle(uint32_t address) {
+  return address ^ (address >> 7 & 7) << 4;
+}
 
 struct Descriptor {
   uint32_t start, leading, stride, swizzle;
@@ -43,7 +47,8 @@ TEST(HopperTile, FitsSharedMemoryAndRegisters) {
     EXPECT_LE(t.keys, 256);
     EXPECT_GE(t.q_units, t.groups);
     EXPECT_EQ(t.rows(), t.groups * kGroupRows);
-    for (int offset : {t.q_offset(), t.k_offset(), t.v_offset(), t.q_unit_bytes(), t.kv_stage_bytes()})
+    for (int offset :
+         {t.q_offset(), t.k_offset(), t.v_offset(), t.q_unit_bytes(), t.kv_stage_bytes()})
       EXPECT_EQ(offset % kTileAlignment, 0);
   }
 }
@@ -86,7 +91,8 @@ TEST(HopperLayout, EightRowsOfAChunkFallIntoDifferentBanks) {
   }
 }
 
-// K-major: rows along M or N, 16 steps of head_dim inside a swizzled row; groups of eight rows a stride apart.
+// K-major: rows along M or N, 16 steps of head_dim inside a swizzled row; groups of eight rows a
+// stride apart.
 TEST(HopperDescriptor, NamesTheElementsOfQAndKInEachStep) {
   constexpr uint32_t kBase = 5 * kTileAlignment;
   for (const TileConfig& t : tiles()) {
@@ -105,17 +111,20 @@ TEST(HopperDescriptor, NamesTheElementsOfQAndKInEachStep) {
   }
 }
 
-// MN-major: 64 columns of head_dim in a swizzled row, groups of eight keys a stride apart, blocks of 64 columns the leading offset.
+// MN-major: 64 columns of head_dim in a swizzled row, groups of eight keys a stride apart, blocks
+// of 64 columns the leading offset.
 TEST(HopperDescriptor, NamesTheElementsOfVInEachStep) {
   constexpr uint32_t kBase = 3 * kTileAlignment;
   for (const TileConfig& t : tiles()) {
     for (int step = 0; step < t.keys / 16; step++) {
-      const Descriptor d = decoded(descriptor(descriptor_low(kBase, mn_major_leading(t.keys)) + mn_major_step(step)));
+      const Descriptor d = decoded(
+          descriptor(descriptor_low(kBase, mn_major_leading(t.keys)) + mn_major_step(step)));
       for (int key = 0; key < 16; key++) {
         for (int column = 0; column < t.head_dim; column++) {
-          const uint32_t address =
-              d.start + column / 64 * d.leading + key / 8 * d.stride + key % 8 * kRowBytes + column % 64 * 2;
-          ASSERT_EQ(hardware_swizzle(address), kBase + element_offset(t.keys, step * 16 + key, column));
+          const uint32_t address = d.start + column / 64 * d.leading + key / 8 * d.stride +
+                                   key % 8 * kRowBytes + column % 64 * 2;
+          ASSERT_EQ(hardware_swizzle(address),
+                    kBase + element_offset(t.keys, step * 16 + key, column));
         }
       }
     }
@@ -135,13 +144,15 @@ TEST(HopperFragment, CoversSixtyFourRowsOnce) {
   for (int columns : {64, 80, 128, 176, 256}) {
     std::set<std::pair<int, int>> seen;
     for (int thread = 0; thread < 128; thread++)
-      for (int i = 0; i < columns / 2; i++) seen.insert({fragment_row(thread, i), fragment_column(thread, i)});
+      for (int i = 0; i < columns / 2; i++)
+        seen.insert({fragment_row(thread, i), fragment_column(thread, i)});
     EXPECT_EQ(seen.size(), static_cast<size_t>(kGroupRows) * columns);
     EXPECT_EQ(*seen.rbegin(), std::pair(kGroupRows - 1, columns - 1));
   }
 }
 
-// stmatrix: matrix m of a warp takes its row r's address from lane 8 m + r, and its elements 2 q, 2 q + 1 of row r from lane 4 r + q.
+// stmatrix: matrix m of a warp takes its row r's address from lane 8 m + r, and its elements 2 q, 2
+// q + 1 of row r from lane 4 r + q.
 TEST(HopperFragment, IsStoredWhereTheLayoutWantsIt) {
   for (int warp = 0; warp < 4; warp++) {
     for (int sixteenth = 0; sixteenth < 4; sixteenth++) {
@@ -152,7 +163,8 @@ TEST(HopperFragment, IsStoredWhereTheLayoutWantsIt) {
             for (int half = 0; half < 2; half++) {
               const int thread = warp * 32 + row * 4 + quad, i = sixteenth * 8 + matrix * 2 + half;
               EXPECT_EQ(fragment_row(thread, i), warp * kWarpRows + stmatrix_row(addressing));
-              EXPECT_EQ(fragment_column(thread, i), stmatrix_chunk(addressing, sixteenth) * 8 + quad * 2 + half);
+              EXPECT_EQ(fragment_column(thread, i),
+                        stmatrix_chunk(addressing, sixteenth) * 8 + quad * 2 + half);
             }
           }
         }
@@ -196,21 +208,48 @@ TEST(HopperSchedule, InsideASectionTheLongestTilesComeFirst) {
 TEST(HopperSchedule, ASectionKeepsHeadsThatShareKeysTogetherAndFitsTheCache) {
   EXPECT_TRUE(rc::check([] {
     const int group = *rc::gen::inRange(1, 9), heads = group * *rc::gen::inRange(1, 65);
-    const int64_t bytes = *rc::gen::inRange<int64_t>(0, 1 << 26), cache = *rc::gen::inRange<int64_t>(0, 1 << 26);
-    const int section = section_heads(heads, group, bytes, cache);
+    const int row_tiles = *rc::gen::inRange(0, 100), grid = *rc::gen::inRange(0, 200);
+    const int waves = *rc::gen::inRange(1, 3);
+    const int64_t bytes = *rc::gen::inRange<int64_t>(0, 1 << 26);
+    const int64_t cache = *rc::gen::inRange<int64_t>(0, 1 << 26);
+    const int section = section_heads(heads, group, row_tiles, grid, waves, bytes, cache);
     RC_ASSERT(section >= 1 && section <= heads && section % group == 0);
     RC_ASSERT(section == group || section / group * bytes <= cache);
   }));
 }
 
-TEST(HopperSchedule, RoundsOfTheGridTakeEveryTileOnce) {
+// Rounds go on until the first of a pair says that there is none left for the block.
+TEST(HopperSchedule, PairsTakeEveryTileOnceAndCostTheSame) {
   for (int grid : {1, 2, 7, 132}) {
-    std::set<int> seen;
-    for (int round = 0; round < 5; round++)
-      for (int block = 0; block < grid; block++) seen.insert(folded_index(round, block, grid));
-    EXPECT_EQ(seen.size(), 5u * grid);
-    EXPECT_EQ(*seen.rbegin(), 5 * grid - 1);
+    for (int heads = 1; heads <= 9; heads++) {
+      for (int row_tiles = 1; row_tiles <= 9; row_tiles++) {
+        std::set<std::pair<int, int>> seen;
+        for (int block = 0; block < grid; block++) {
+          for (int round = 0; paired_place(round, block, grid, heads, row_tiles).head >= 0;
+               round++) {
+            const Place p = paired_place(round, block, grid, heads, row_tiles);
+            if (p.row_tile < 0) continue;
+            ASSERT_TRUE(p.head < heads && p.row_tile < row_tiles);
+            ASSERT_TRUE(seen.insert({p.head, p.row_tile}).second);
+            if (round % 2 == 0) continue;
+            const Place first = paired_place(round - 1, block, grid, heads, row_tiles);
+            EXPECT_EQ(first.head, p.head);
+            EXPECT_EQ(first.row_tile + p.row_tile, row_tiles - 1);
+            EXPECT_GT(first.row_tile, p.row_tile);
+          }
+        }
+        EXPECT_EQ(seen.size(), static_cast<size_t>(heads) * row_tiles);
+      }
+    }
   }
+}
+
+TEST(HopperSchedule, UnknownLengthsAndManyTilesAreCounted) {
+  EXPECT_EQ(order_for(10, 5, 256, 128, 132, true, true), Order::counted);
+  EXPECT_EQ(order_for(100000, 100, 128000, 128, 132, false, false), Order::counted);
+  EXPECT_EQ(order_for(132, 66, 256, 128, 132, true, false), Order::strided);
+  EXPECT_EQ(order_for(264, 132, 256, 128, 132, true, false), Order::paired);
+  EXPECT_EQ(order_for(264, 132, 255, 128, 132, true, false), Order::counted);
 }
 
 // Against the definition, key by key.
@@ -241,7 +280,8 @@ TEST(HopperSchedule, VisitsExactlyTheBlocksThatAreSeenAndMasksExactlyThoseThatAr
           }
           for (int row = 0; row < length_q; row++) {
             int keys = 0;
-            for (int key = 0; key < length_kv; key++) keys += !causal || key <= row + length_kv - length_q;
+            for (int key = 0; key < length_kv; key++)
+              keys += !causal || key <= row + length_kv - length_q;
             EXPECT_EQ(visible_keys(row, length_q, length_kv, causal), keys);
           }
         }

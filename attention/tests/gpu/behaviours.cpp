@@ -145,7 +145,7 @@ std::string sequences_are_the_same_alone(Arena& arena) {
 
 std::string graphs_replay(Arena& arena) {
   return over_samples(
-      arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
+      arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
         constexpr int kReplays = 3;
         Sum* sums = arena.take<Sum>(1 + kReplays);
         cudaStream_t stream;
@@ -159,7 +159,12 @@ std::string graphs_replay(Arena& arena) {
         cudaGraph_t graph;
         cudaGraphExec_t executable;
         check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "beginning to capture");
-        r.run(stream);
+        // Preparing, too, must be allowed while a stream is captured: the C interface does both.
+        Forward call = stage.call;
+        call.kernel = kernel;
+        Plan inside;
+        check(prepare(call, inside), "preparing during a capture");
+        check(inside.run(r.workspace.data, inside.workspace_bytes(), stream), "capturing");
         check(cudaStreamEndCapture(stream, &graph), "capturing");
         check(cudaGraphInstantiate(&executable, graph, 0), "instantiating");
         for (int i = 0; i < kReplays; i++) {
@@ -339,11 +344,20 @@ std::string errors_are_values(Arena& arena) {
     complaints += "an unaligned q gave the " + std::string(name(plan.kernel())) +
                   " kernel because \"" + plan.why() + "\"; ";
 
+  // Of varying lengths, since the Hopper kernel counts its tiles in a workspace then.
+  arena.reset();
+  const Stage packed(arena, packed_sample(64, false), nullptr);
   Ready r;
-  if (ready(stage, stage.call, Kernel::hopper, r) && r.plan.workspace_bytes() > 0) {
-    const Status s = r.plan.run(r.workspace.data, r.plan.workspace_bytes() - 1, nullptr);
-    if (s.ok() || s.message.find("workspace") == std::string::npos)
-      complaints += "a workspace too small gave \"" + s.message + "\"; ";
+  if (ready(packed, packed.call, Kernel::hopper, r)) {
+    const size_t bytes = r.plan.workspace_bytes();
+    const auto refuse = [&](const char* what, void* workspace, size_t given) {
+      const Status s = r.plan.run(workspace, given, nullptr);
+      if (s.ok() || s.message.find("the workspace") != 0)
+        complaints += std::string(what) + " gave \"" + s.message + "\"; ";
+    };
+    refuse("no workspace", nullptr, bytes);
+    refuse("a workspace too small", r.workspace.data, bytes - 1);
+    refuse("a workspace in odd places", r.workspace.data + 4, bytes);
   }
   check(cudaGetLastError(), "an error was left behind");
   return complaints;

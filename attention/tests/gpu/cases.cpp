@@ -109,6 +109,24 @@ void add_shapes(Grid& grid) {
     grid.add(c);
   });
 
+  // A persistent kernel may order its tiles by how many there are and by whether they fill its
+  // grid.
+  grid.each({64, 128, 256}, [&](Case c) {
+    if (c.dtype == DType::fp16) return;
+    c.group = "orders";
+    c.batch = 3;
+    c.heads_q = c.heads_kv = 44;
+    for (int64_t s : {576, 640, 768, 960}) {
+      c.seqlen_q = c.seqlen_kv = s;
+      grid.add(c);
+    }
+    c.batch = 8;
+    c.heads_q = 64;
+    c.heads_kv = 8;
+    c.seqlen_q = c.seqlen_kv = 900;
+    grid.add(c);
+  });
+
   std::vector<int64_t> head_dims(32);
   for (int i = 0; i < 32; i++) head_dims[i] = 8 * (i + 1);
   for (DType dtype : {DType::bf16, DType::fp16}) {
@@ -258,9 +276,9 @@ void add_sanitizer(Grid& grid) {
     if (c.dtype == DType::fp16) return;
     c.group = "sanitizer";
     c.batch = 2;
-    c.heads_q = 140;
-    c.heads_kv = 70;
-    c.seqlen_q = 300;
+    c.heads_q = 132;
+    c.heads_kv = 66;
+    c.seqlen_q = c.causal ? 384 : 300;
     c.seqlen_kv = 530;
     grid.add(c);
     c.heads_q = c.heads_kv = 60;
