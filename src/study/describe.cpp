@@ -66,7 +66,7 @@ std::vector<report::SassRow> side_by_side(const sass::Function& a, const sass::F
     if (rows[i].a >= 0) row.a = line(a.instructions[static_cast<size_t>(rows[i].a)]);
     if (rows[i].b >= 0) row.b = line(b.instructions[static_cast<size_t>(rows[i].b)]);
     switch (rows[i].change) {
-      case sass::Change::equal: row.change = row.a == row.b ? ' ' : '~'; break;
+      case sass::Change::equal: row.change = ' '; break;   // a branch and its target may have moved together
       case sass::Change::registers: row.change = '~'; break;
       case sass::Change::removed: row.change = '-'; break;
       case sass::Change::added: row.change = '+'; break;

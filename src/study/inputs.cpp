@@ -61,6 +61,12 @@ std::string base_identifier(const std::string& symbol) {
   return identifier ? name : "";
 }
 
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t place = 0; (place = text.find(from, place)) != std::string::npos; place += to.size()) {
+    text.replace(place, from.size(), to);
+  }
+}
+
 struct LineCounts {
   int64_t removed = 0, added = 0;
 };
@@ -167,42 +173,30 @@ Result<FrontEndStudy> study_front_end(const Unit& unit, const toolchain::Tool& f
                                       const std::vector<std::string>& options) {
   FrontEndStudy study;
   toolchain::FrontEndJob job{unit.source, unit.architecture, options, {}};
-  std::map<std::string, std::string> back;   // renamed symbol → original
+  std::map<std::string, std::string> back;   // what the renamed source's PTX says → what the original says
   for (const std::string& symbol : unit.kernels) {
     std::string identifier = base_identifier(symbol);
     if (identifier.empty()) continue;
     std::string renamed = identifier.size() >= 8 ? "cutlass" + identifier.substr(7)
                                                  : "cutlass_" + identifier;
     job.options.push_back(fmt::format("-D{}={}", identifier, renamed));
-    // A mangled symbol holds the identifier behind its length.
-    std::string mangled_before = fmt::format("{}{}", identifier.size(), identifier);
-    std::string mangled_after = fmt::format("{}{}", renamed.size(), renamed);
-    std::string symbol_after = symbol;
-    size_t place = symbol.find(mangled_before);
-    if (symbol == identifier) {
-      symbol_after = renamed;
-    } else if (place != std::string::npos) {
-      symbol_after.replace(place, mangled_before.size(), mangled_after);
-    }
-    back[symbol_after] = symbol;
+    // In mangled symbols (the kernel's, its parameters', its shared arrays') behind its length, else plain.
+    back[fmt::format("{}{}", renamed.size(), renamed)] = fmt::format("{}{}", identifier.size(), identifier);
+    back[renamed] = identifier;
   }
   if (back.empty()) return study;
   TRY_ASSIGN(std::string text, toolchain::compile_to_ptx(front_end, job));
+  for (auto& [after, before] : back) replace_all(text, after, before);   // digits sort first: mangled before plain
   TRY_ASSIGN(ptx::Module renamed, ptx::parse(std::move(text), unit.file));
-  std::map<std::string, std::string> present;
-  for (auto& [after, before] : back) {
-    if (renamed.find(after)) present[after] = before;
-  }
-  TRY_ASSIGN(renamed, ptx::rename(renamed, present));
-  for (auto& [after, before] : present) {
-    const ptx::Function* original = unit.module.find(before);
-    const ptx::Function* changed = renamed.find(before);
+  for (const std::string& symbol : unit.kernels) {
+    const ptx::Function* original = unit.module.find(symbol);
+    const ptx::Function* changed = renamed.find(symbol);
     if (!original || !changed) continue;
     LineCounts lines = compare_lines(body(unit.module, *original), body(renamed, *changed));
     report::FrontEndDifference difference;
     difference.file = unit.file;
     difference.architecture = unit.architecture;
-    difference.name = demangled_name(before);
+    difference.name = demangled_name(symbol);
     difference.ptx_differs = body(unit.module, *original) != body(renamed, *changed);
     difference.lines_removed = lines.removed;
     difference.lines_added = lines.added;

@@ -1,7 +1,9 @@
 // An assembler compares names all the time: it looks them up in tables of functions that it must know
 // (the device runtime's, intrinsics', section prefixes). Such a look-up asks one call site about one
-// name with one text after another; a special case asks with one text, or a few. That is the whole
-// distinction made here, and it is the reader's to check: every look-up is counted, none is hidden.
+// name with one text after another; a special case asks with one text, or a few. Its symbol table it
+// searches too, and there a name meets whatever symbol has the same hash: another function of the
+// module, a label, a register, a section. That is the whole distinction made here, and it is the
+// reader's to check: every look-up is counted, none is hidden.
 #include "study/trace.h"
 
 #include <fmt/chrono.h>
@@ -37,12 +39,22 @@ std::string kind_of(const std::string& image) {
 // How every assembler takes the words of a .target directive apart.
 bool about_target(std::string_view needle) { return needle == "sm_" || needle == "compute_"; }
 
+// A whole name against a symbol of the same module: one of its functions or their parameters, or what
+// no kernel can be called (a label, a register, a section).
+bool in_symbol_table(const session::NameTest& test, const std::set<std::string>& names) {
+  if (test.function != session::Function::strcmp && test.function != session::Function::memcmp) return false;
+  if (test.needle.find_first_of("$%.") == 0) return true;
+  return names.count(test.needle.substr(0, test.needle.rfind("_param_"))) > 0;
+}
+
+// An assembler that the command brought along is asked itself.
 std::string version_of(const std::string& image, const std::vector<toolchain::Tool>& tools) {
   std::error_code ignored;
   for (const toolchain::Tool& tool : tools) {
     if (tool.path == image || std::filesystem::equivalent(tool.path, image, ignored)) return tool.version;
   }
-  return "";
+  auto tool = toolchain::identify(image);
+  return tool ? tool->version : "";
 }
 
 std::string joined(const std::set<std::string>& words) {
@@ -129,7 +141,15 @@ report::Trace trace(const session::Recording& recording, const std::vector<toolc
 
   // The texts each call site asks with, over the whole recording.
   std::map<std::pair<std::string, uint64_t>, std::set<std::string>> asked;
-  for (const session::NameTest& test : recording.tests) asked[{test.image, test.call_site}].insert(test.needle);
+  std::set<std::string> names;
+  for (const session::NameTest& test : recording.tests) {
+    asked[{test.image, test.call_site}].insert(test.needle);
+    if (!about_target(test.needle)) names.insert(test.name);
+  }
+  std::map<std::string, std::string> versions;   // of each image, asked once
+  for (const session::NameTest& test : recording.tests) {
+    if (!versions.count(test.image)) versions[test.image] = version_of(test.image, tools);
+  }
 
   std::map<uint32_t, const session::Process*> processes;
   for (const session::Process& process : recording.processes) processes[process.id] = &process;
@@ -143,7 +163,7 @@ report::Trace trace(const session::Recording& recording, const std::vector<toolc
     std::pair<uint32_t, std::string> owner{test.process, test.image};
     Key key{session::name_of(test.function), test.call_site, test.needle, test.name, test.architecture, test.truth, test.given};
     auto [row, fresh] = rows[owner].try_emplace(key);
-    bool look_up = about_target(test.needle) || asked[{test.image, test.call_site}].size() >= kTable;
+    bool look_up = about_target(test.needle) || in_symbol_table(test, names) || asked[{test.image, test.call_site}].size() >= kTable;
     if (!look_up) functions[owner].insert(test.name);
     if (!fresh) {
       ++row->second.times;
@@ -164,7 +184,7 @@ report::Trace trace(const session::Recording& recording, const std::vector<toolc
     report::TracedProcess traced;
     traced.program = owner.second;
     traced.kind = kind_of(owner.second);
-    traced.version = version_of(owner.second, tools);
+    traced.version = versions[owner.second];
     traced.pid = owner.first;
     if (auto process = processes.find(owner.first); process != processes.end()) {
       traced.command_line = process->second->program;

@@ -30,14 +30,14 @@ Variant lowered(const Unit& unit, const Build& build) {
   return variant;
 }
 
-std::string name_for(const std::string& symbol, Naming naming) {
+std::map<std::string, std::string> names_for(const Unit& unit, Naming naming) {
   switch (naming) {
-    case Naming::neutral: return ptx::neutral_name(symbol, 0);
-    case Naming::second_neutral: return ptx::neutral_name(symbol, 1);
-    case Naming::with_trigger: return ptx::name_with(symbol, kTrigger);
+    case Naming::neutral: return ptx::neutral_names(unit.module, unit.kernels, 0);
+    case Naming::second_neutral: return ptx::neutral_names(unit.module, unit.kernels, 1);
+    case Naming::with_trigger: return ptx::names_with(unit.module, unit.kernels, kTrigger);
     case Naming::as_is: break;
   }
-  return symbol;
+  return {};
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Variant variant_for(const Unit& unit, const Build& build) {
 Variant renamed_variant(const Unit& unit, const Build& build, Naming naming) {
   Variant variant = lowered(unit, build);
   if (!variant.ok() || naming == Naming::as_is) return variant;
-  for (auto& [symbol, name] : variant.names) name = name_for(symbol, naming);
+  variant.names = names_for(unit, naming);
   auto module = ptx::rename(*variant.module, variant.names);
   if (!module) {
     variant.failure = module.error().message;
