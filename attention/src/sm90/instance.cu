@@ -1,5 +1,5 @@
-// The kernels of one head_dim and element type, full and causal; the build compiles this file once for
-// each, side by side.
+// The kernels of one head_dim and element type, full and causal; the build compiles this file once
+// for each, side by side.
 #include "kernel.cuh"
 #include "kernels.h"
 

@@ -3,8 +3,8 @@
 // One block of threads per multiprocessor stays for the whole launch and works through tiles (64
 // query rows per consumer warpgroup, one head). Three warps produce: one decides which tile comes
 // next and publishes it, one has the copy engine bring Q and K into rings of shared memory, one V,
-// always as far ahead as the rings allow, so that the next tile's first blocks arrive while this one
-// ends.
+// always as far ahead as the rings allow, so that the next tile's first blocks arrive while this
+// one ends.
 //
 // Consumers visit the blocks of keys from the last to the first, which puts every block that a mask
 // cuts at the beginning; what follows is a loop without a mask. In each step of it the tensor cores
@@ -14,12 +14,15 @@
 //     tensor cores   | S1 = Q K1 | O += P0 V0 | S2 = Q K2 | O += P1 V1 | ...
 //     this group                 | softmax S1              | softmax S2 | ...
 //
-// and warpgroups issue in turn, so that one's products run under another's exponentials.
+// and warpgroups issue in turn where that helps, so that one's products run under another's
+// exponentials. What a step cannot hide is packing the probabilities: the assembler serialises all
+// products if registers that a later one reads are written while one is running.
 //
-// Softmax is online, in base 2, with each row's running maximum m (scaled): P = 2^(s·scale - m). The
-// maximum moves only when a row outgrows it by kSlack: until then P may exceed 1 (up to 2^kSlack),
-// which costs no accuracy in a floating-point P and saves rescaling the output nearly always.
-// A thread keeps the sum of its own columns; four threads share a row and meet once, at the end.
+// Softmax is online, in base 2, with each row's running maximum m (scaled): P = 2^(s·scale - m).
+// The maximum moves only when a row outgrows it by kSlack: until then P may exceed 1 (up to
+// 2^kSlack), which costs no accuracy in a floating-point P and saves rescaling the output nearly
+// always. A thread keeps the sum of its own columns; four threads share a row and meet once, at the
+// end.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -62,7 +65,8 @@ struct Control {
   Tile tile;
 };
 
-// A place in a ring of buffers, and the parity of the barrier phase that belongs to this time round.
+// A place in a ring of buffers, and the parity of the barrier phase that belongs to this time
+// round.
 template <int kSize>
 struct Ring {
   int slot = 0;
@@ -145,7 +149,8 @@ __device__ __forceinline__ void claim(TileCounter& counter) {
   for (;;) {
     uint64_t seen = ptx::load_acquire(&counter.state);
     if (seen == kCounterReady) return;
-    if (seen == kCounterClaimed || ptx::compare_and_swap(&counter.state, seen, kCounterClaimed) != seen) {
+    if (seen == kCounterClaimed ||
+        ptx::compare_and_swap(&counter.state, seen, kCounterClaimed) != seen) {
       continue;
     }
     counter.next = counter.done = 0;
@@ -158,8 +163,8 @@ __device__ __forceinline__ void leave(TileCounter& counter) {
   if (ptx::add_one(&counter.done) == gridDim.x - 1) ptx::store_release(&counter.state, 0);
 }
 
-// Warp 0: decides and publishes, a tile ahead of the consumers. With a counter a tile is asked for only
-// when the loads of the one before have been issued: who asks then is about to be free.
+// Warp 0: decides and publishes, a tile ahead of the consumers. With a counter a tile is asked for
+// only when the loads of the one before have been issued: who asks then is about to be free.
 template <TileConfig T>
 __device__ __forceinline__ void schedule(const Params& p, Control<T>& control) {
   const int lane = threadIdx.x % 32;
@@ -205,8 +210,8 @@ __device__ __forceinline__ void schedule(const Params& p, Control<T>& control) {
   if (counted && lane == 0) leave(*p.counter);
 }
 
-// Goes through the published tiles; every warp that does so is one arrival of tile_empty, on reading the
-// tile or, where that is what the next one waits for, after its work.
+// Goes through the published tiles; every warp that does so is one arrival of tile_empty, on
+// reading the tile or, where that is what the next one waits for, after its work.
 template <TileConfig T, class Work>
 __device__ __forceinline__ void for_each_tile(Control<T>& control, bool arrive_after, Work&& work) {
   const bool elected = threadIdx.x % 32 == 0;
@@ -242,12 +247,14 @@ __device__ __forceinline__ void load(const CUtensorMap& map, uint64_t (&full)[kS
 
 // Warp 1: the last block of K first, which with Q lets the tile begin.
 template <TileConfig T>
-__device__ __forceinline__ void load_q_and_k(const Params& p, Control<T>& control, uint32_t shared) {
+__device__ __forceinline__ void load_q_and_k(const Params& p, Control<T>& control,
+                                             uint32_t shared) {
   Ring<T.q_units> q;
   Ring<T.stages> k;
   for_each_tile(control, p.order == Order::counted, [&](const Tile& tile) {
     if (threadIdx.x % 32 != 0) return;
-    const int head = tile.head / p.heads_per_kv * p.k_steps.head, batch = tile.batch * p.k_steps.batch;
+    const int head = tile.head / p.heads_per_kv * p.k_steps.head,
+              batch = tile.batch * p.k_steps.batch;
 #pragma unroll 1
     for (int block = tile.blocks - 1; block >= 0; --block) {
       load<T, T.keys>(p.k, control.k_full, control.k_empty, k, shared + T.k_offset(),
@@ -269,7 +276,8 @@ __device__ __forceinline__ void load_v(const Params& p, Control<T>& control, uin
   Ring<T.stages> v;
   for_each_tile(control, false, [&](const Tile& tile) {
     if (threadIdx.x % 32 != 0) return;
-    const int head = tile.head / p.heads_per_kv * p.v_steps.head, batch = tile.batch * p.v_steps.batch;
+    const int head = tile.head / p.heads_per_kv * p.v_steps.head,
+              batch = tile.batch * p.v_steps.batch;
 #pragma unroll 1
     for (int block = tile.blocks - 1; block >= 0; --block) {
       load<T, T.keys>(p.v, control.v_full, control.v_empty, v, shared + T.v_offset(),
@@ -279,7 +287,7 @@ __device__ __forceinline__ void load_v(const Params& p, Control<T>& control, uin
 }
 
 // ================================================================================================
-// Consumer
+// Consumers
 // ================================================================================================
 
 // Keys at or beyond the row's limit (counted from the block's first key, less this thread's first
@@ -293,22 +301,9 @@ __device__ __forceinline__ void mask(float (&scores)[kCount], int limit_low, int
   }
 }
 
-// 2^x without the special-function unit, for x <= 2^22: the integer part goes into the exponent, a cubic
-// does the fraction in [0, 1) to 9e-5, less than a 16-bit probability's rounding. 0 from -127 down.
-__device__ __forceinline__ float exp2_polynomial(float x) {
-  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it leaves the integer part in the low bits
-  x = fmaxf(x, -127.0f);
-  float whole = ptx::add_down(x, kShift);
-  float f = x - (whole - kShift);
-  float p = fmaf(fmaf(fmaf(0.077119089663028717041015625f, f, 0.227564394474029541015625f), f,
-                      0.695146143436431884765625f), f, 1.0f);
-  return __int_as_float((__float_as_int(whole) << 23) + __float_as_int(p));
-}
-
-// Turns a block's scores into probabilities in place, moves the running maximum and the sums of both
-// rows of this thread, and says by what the output so far must be multiplied.
-// Of every sixteen exponentials, kPolynomial leave the special-function unit to the others.
-template <int kPolynomial, int kCount>
+// Turns a block's scores into probabilities in place, moves the running maximum and the sums of
+// both rows of this thread, and says by what the output so far must be multiplied.
+template <int kCount>
 __device__ __forceinline__ void softmax(float (&scores)[kCount], float (&top)[2], float (&sum)[2],
                                         float (&alpha)[2], float scale_log2) {
   float shift[2];
@@ -333,8 +328,7 @@ __device__ __forceinline__ void softmax(float (&scores)[kCount], float (&top)[2]
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     int row = i / 2 % 2;
-    float x = fmaf(scores[i], scale_log2, -shift[row]);
-    scores[i] = i % 16 < kPolynomial ? exp2_polynomial(x) : ptx::exp2(x);
+    scores[i] = ptx::exp2(fmaf(scores[i], scale_log2, -shift[row]));
     sum[row] += scores[i];
   }
 }
@@ -349,7 +343,8 @@ __device__ __forceinline__ void rescale(float (&output)[kCount], const float (&a
 
 // Transposes 4 x 4 registers among the four lanes of a quad: lane t gives part t of the columns of
 // every chunk and gets all four parts of chunk t.
-__device__ __forceinline__ uint4 gather_chunk(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, int t) {
+__device__ __forceinline__ uint4 gather_chunk(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3,
+                                              int t) {
   const bool odd = t & 1, high = t & 2;
   uint32_t a = __shfl_xor_sync(~0u, odd ? c0 : c1, 1);
   uint32_t b = __shfl_xor_sync(~0u, odd ? c2 : c3, 1);
@@ -376,7 +371,8 @@ __device__ __forceinline__ void store_rows(const Params& p, const Tile& tile, in
       uint32_t packed[4];
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
-        packed[c] = ptx::pack<Element<T>>(output[i + 4 * c + 2 * half], output[i + 4 * c + 2 * half + 1]);
+        packed[c] =
+            ptx::pack<Element<T>>(output[i + 4 * c + 2 * half], output[i + 4 * c + 2 * half + 1]);
       }
       uint4 chunk = gather_chunk(packed[0], packed[1], packed[2], packed[3], lane % 4);
       int column = i * 2 + lane % 4 * 8;
@@ -385,10 +381,11 @@ __device__ __forceinline__ void store_rows(const Params& p, const Tile& tile, in
   }
 }
 
-// The same through a Q unit that this tile no longer needs: each warp writes its sixteen rows and has
-// the copy engine store them.
+// The same through a Q unit that this tile no longer needs: each warp writes its sixteen rows and
+// has the copy engine store them.
 template <TileConfig T>
-__device__ __forceinline__ void store_by_copy(const Params& p, const Tile& tile, int row0, uint32_t unit,
+__device__ __forceinline__ void store_by_copy(const Params& p, const Tile& tile, int row0,
+                                              uint32_t unit,
                                               const float (&output)[T.head_dim / 2]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
   const uint32_t rows = unit + warp * kWarpRows * kRowBytes;
@@ -416,7 +413,8 @@ __device__ __forceinline__ void store_by_copy(const Params& p, const Tile& tile,
 }
 
 template <TileConfig T>
-__device__ __forceinline__ void consume(const Params& p, Control<T>& control, uint32_t shared, int group) {
+__device__ __forceinline__ void consume(const Params& p, Control<T>& control, uint32_t shared,
+                                        int group) {
   constexpr int kScores = T.keys / 2, kOutput = T.head_dim / 2;
   constexpr int kPairThreads = 256;  // one group syncs, the one before it arrives
   const int thread = threadIdx.x % 128, lane = threadIdx.x % 32;
@@ -469,7 +467,8 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
                                 mn_major_leading(T.keys));
 #pragma unroll
     for (int step = 0; step < T.keys / 16; ++step) {
-      ptx::wgmma_registers<Element<T>>(output, &probabilities[4 * step], descriptor(b + mn_major_step(step)));
+      ptx::wgmma_registers<Element<T>>(output, &probabilities[4 * step],
+                                       descriptor(b + mn_major_step(step)));
     }
     ptx::wgmma_commit();
   };
@@ -487,8 +486,8 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
     const int blocks = row0 < tile.length_q ? visible_blocks(row0 + kGroupRows, tile.length_q,
                                                              tile.length_kv, T.causal, T.keys)
                                             : 0;
-    const int whole = min_of(
-        blocks, whole_blocks(row0, tile.length_q, tile.length_kv, T.causal, T.keys));
+    const int whole =
+        min_of(blocks, whole_blocks(row0, tile.length_q, tile.length_kv, T.causal, T.keys));
 
     top[0] = top[1] = -kInfinity;
     sum[0] = sum[1] = 0.0f;
@@ -513,10 +512,12 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 
     if (blocks > 0) {
       // How far this thread's two rows see, counted from the current block.
-      int limit_low = visible_keys(row0 + fragment_row(thread, 0), tile.length_q, tile.length_kv, T.causal) -
-                      (blocks - 1) * T.keys - fragment_column(thread, 0);
-      int limit_high = visible_keys(row0 + fragment_row(thread, 2), tile.length_q, tile.length_kv, T.causal) -
-                       (blocks - 1) * T.keys - fragment_column(thread, 0);
+      int limit_low =
+          visible_keys(row0 + fragment_row(thread, 0), tile.length_q, tile.length_kv, T.causal) -
+          (blocks - 1) * T.keys - fragment_column(thread, 0);
+      int limit_high =
+          visible_keys(row0 + fragment_row(thread, 2), tile.length_q, tile.length_kv, T.causal) -
+          (blocks - 1) * T.keys - fragment_column(thread, 0);
 
       // The first block: scores alone.
       wait_full(control.k_full, k);
@@ -527,7 +528,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       release(control.k_empty, k);
       release_stored();
       if (whole < blocks) mask(scores, limit_low, limit_high);
-      softmax<T.polynomial>(scores, top, sum, alpha, scale_log2);
+      softmax(scores, top, sum, alpha, scale_log2);
       pack_probabilities();
       alpha[0] = alpha[1] = 1.0f;  // the output is still zero
 
@@ -565,7 +566,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
           limit_high += T.keys;
           mask(scores, limit_low, limit_high);
         }
-        softmax<T.polynomial>(scores, top, sum, alpha, scale_log2);
+        softmax(scores, top, sum, alpha, scale_log2);
         ptx::pin(sum[0] + sum[1], shared);  // keeps the exponentials before the wait
         ptx::wgmma_wait<0>();
         ptx::settle(output);
@@ -620,8 +621,9 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
           if (row < tile.length_q) to[row] = lse[r];
         }
       }
-      bool copy = T.store_by_copy && tile.blocks > 0 &&
-                  (!p.lengths_vary || (!p.problem.cu_seqlens_q && row0 + kGroupRows <= tile.length_q));
+      bool copy =
+          T.store_by_copy && tile.blocks > 0 &&
+          (!p.lengths_vary || (!p.problem.cu_seqlens_q && row0 + kGroupRows <= tile.length_q));
       if (copy) {
         store_by_copy<T>(p, tile, row0, shared + T.q_offset() + q.slot * T.q_unit_bytes(), output);
         stored = q.slot;
@@ -639,14 +641,16 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 
 // ================================================================================================
 
-// A kernel's template argument is a type, for nvcc's host stubs cannot name a constant of class type.
+// A kernel's template argument is a type, for nvcc's host stubs cannot name a constant of class
+// type.
 template <DType kType, int kHeadDim, bool kCausal>
 struct Shape {
   static constexpr TileConfig kTile = tile_for(kType, kHeadDim, kCausal);
 };
 
 template <class Shape>
-__global__ void __launch_bounds__(Shape::kTile.threads(), 1) forward(const __grid_constant__ Params p) {
+__global__ void __launch_bounds__(Shape::kTile.threads(), 1)
+    forward(const __grid_constant__ Params p) {
   constexpr TileConfig T = Shape::kTile;
   static_assert(T.shared_bytes() <= kSharedLimit);
   static_assert(!T.store_by_copy || T.q_units > T.groups, "a unit is released under the next tile");
@@ -664,8 +668,8 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1) forward(const __gri
       for (int i = 0; i < size; ++i) ptx::mbarrier_init(ptx::shared_address(&barriers[i]), count);
     };
     init(control.q_full, T.q_units, 1);
-    // Every warp that reads a buffer releases it by one arrival: what a warp still waits for is then
-    // never loaded over, however far the other warps are.
+    // Every warp that reads a buffer releases it by one arrival: what a warp still waits for is
+    // then never loaded over, however far the other warps are.
     init(control.q_empty, T.q_units, 4);
     init(control.k_full, T.stages, 1);
     init(control.k_empty, T.stages, 4 * T.groups);

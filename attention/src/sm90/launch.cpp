@@ -26,8 +26,8 @@ cudaError_t encode(EncodeTiled encoder, const TensorMap& map, void* stand_in, CU
   static constexpr uint32_t kElementStrides[4] = {1, 1, 1, 1};
   CUresult result = encoder(
       out,
-      map.dtype == DType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4,
-      map.address ? map.address : stand_in, map.size, map.stride_bytes, map.box, kElementStrides,
+      map.dtype == DType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+      4, map.address ? map.address : stand_in, map.size, map.stride_bytes, map.box, kElementStrides,
       CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
@@ -51,7 +51,8 @@ const void* kernel_for(const TileConfig& tile) {
 
 }  // namespace
 
-cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace, cudaStream_t stream) {
+cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace,
+                          cudaStream_t stream) {
   if (plan.grid == 0) return cudaSuccess;
 
   EncodeTiled encoder = nullptr;

@@ -1,4 +1,5 @@
-// Launching a given kernel as planned: what sm90.h's launch() does, open to another choice of kernel.
+// Launching a given kernel as planned: what sm90.h's launch() does, open to another choice of
+// kernel.
 #pragma once
 
 #include "sm90.h"
@@ -8,6 +9,7 @@ namespace namesake::attention::sm90 {
 // The plan for a problem with a given tile.
 Plan plan_with(const TileConfig& tile, const Problem& problem, const DeviceInfo& device);
 
-cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace, cudaStream_t stream);
+cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace,
+                          cudaStream_t stream);
 
 }  // namespace namesake::attention::sm90

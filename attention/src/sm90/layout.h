@@ -3,9 +3,9 @@
 // Tiles of Q, K and V lie in shared memory as the copy engine writes them: column blocks of 64
 // elements (128 bytes, one swizzle span), each block all rows of the tile, row after row. The
 // 128-byte swizzle moves 16-byte chunk c of row r to chunk c ^ (r % 8), which makes reads of eight
-// rows at one chunk, and of one row at eight chunks, free of bank conflicts. wgmma reads such a tile
-// either with the row contiguous along its K dimension (Q, K: K-major) or along M/N (V: MN-major);
-// both are one descriptor per 16 steps of K.
+// rows at one chunk, and of one row at eight chunks, free of bank conflicts. wgmma reads such a
+// tile either with the row contiguous along its K dimension (Q, K: K-major) or along M/N (V:
+// MN-major); both are one descriptor per 16 steps of K.
 //
 // All of it is constexpr and compiles without CUDA: the CPU tests go through every element.
 #pragma once
@@ -16,17 +16,20 @@
 
 namespace namesake::attention::sm90 {
 
-inline constexpr int kRowBytes = 128;     // one row of a column block: the swizzle span
-inline constexpr int kChunkBytes = 16;    // what the swizzle moves
-inline constexpr int kSwizzleRows = 8;    // rows after which the swizzle repeats
-inline constexpr int kGroupRows = 64;     // query rows of a warpgroup: the M of wgmma
-inline constexpr int kWarpRows = 16;      // of them, one warp's
-inline constexpr int kTileAlignment = 1024;  // kSwizzleRows * kRowBytes: descriptors need base offset 0
+inline constexpr int kRowBytes = 128;   // one row of a column block: the swizzle span
+inline constexpr int kChunkBytes = 16;  // what the swizzle moves
+inline constexpr int kSwizzleRows = 8;  // rows after which the swizzle repeats
+inline constexpr int kGroupRows = 64;   // query rows of a warpgroup: the M of wgmma
+inline constexpr int kWarpRows = 16;    // of them, one warp's
+inline constexpr int kTileAlignment =
+    1024;  // kSwizzleRows * kRowBytes: descriptors need base offset 0
 
 // Elements of a 16-bit column block.
 inline constexpr int kBlockColumns = kRowBytes / 2;
 
-NAMESAKE_HOST_DEVICE constexpr int column_blocks(int head_dim) { return (head_dim + kBlockColumns - 1) / kBlockColumns; }
+NAMESAKE_HOST_DEVICE constexpr int column_blocks(int head_dim) {
+  return (head_dim + kBlockColumns - 1) / kBlockColumns;
+}
 
 // Byte offset, in a column block, of 16-byte chunk `chunk` of `row`.
 NAMESAKE_HOST_DEVICE constexpr uint32_t swizzled(uint32_t row, uint32_t chunk) {
@@ -34,20 +37,24 @@ NAMESAKE_HOST_DEVICE constexpr uint32_t swizzled(uint32_t row, uint32_t chunk) {
 }
 
 // Byte offset of 16-bit element (row, column) of a tile of `rows` rows.
-NAMESAKE_HOST_DEVICE constexpr uint32_t element_offset(uint32_t rows, uint32_t row, uint32_t column) {
+NAMESAKE_HOST_DEVICE constexpr uint32_t element_offset(uint32_t rows, uint32_t row,
+                                                       uint32_t column) {
   uint32_t in_block = column % kBlockColumns;
   return column / kBlockColumns * rows * kRowBytes + swizzled(row, in_block / 8) + in_block % 8 * 2;
 }
 
 // ---- wgmma descriptors -------------------------------------------------------------------------
-// bits 0-13 address / 16; 16-29 leading and 32-45 stride byte offset / 16; 62-63 swizzle, 1 = 128 bytes.
+// bits 0-13 address / 16; 16-29 leading and 32-45 stride byte offset / 16; 62-63 swizzle, 1 = 128
+// bytes.
 
-// The high word never changes: eight rows of 128 bytes to the next group of eight, 128-byte swizzle.
+// The high word never changes: eight rows of 128 bytes to the next group of eight, 128-byte
+// swizzle.
 inline constexpr uint32_t kDescriptorHigh =
     (kSwizzleRows * kRowBytes / kChunkBytes) | (uint32_t{1} << 30);
 
 // K-major tiles ignore the leading offset.
-NAMESAKE_HOST_DEVICE constexpr uint32_t descriptor_low(uint32_t address, uint32_t leading_bytes = 0) {
+NAMESAKE_HOST_DEVICE constexpr uint32_t descriptor_low(uint32_t address,
+                                                       uint32_t leading_bytes = 0) {
   return ((address & 0x3FFFF) / kChunkBytes) | (leading_bytes / kChunkBytes << 16);
 }
 
@@ -55,16 +62,21 @@ NAMESAKE_HOST_DEVICE constexpr uint64_t descriptor(uint32_t low) {
   return (uint64_t{kDescriptorHigh} << 32) | low;
 }
 
-// What to add to the low word for step `k` (16 elements of head_dim) of a K-major tile of `rows` rows.
+// What to add to the low word for step `k` (16 elements of head_dim) of a K-major tile of `rows`
+// rows.
 NAMESAKE_HOST_DEVICE constexpr uint32_t k_major_step(int rows, int k) {
   constexpr int kSteps = kBlockColumns / 16;
   return (k / kSteps * rows * kRowBytes + k % kSteps * 32) / kChunkBytes;
 }
 
 // What to add for step `k` (16 keys) of an MN-major tile; its leading offset is one column block.
-NAMESAKE_HOST_DEVICE constexpr uint32_t mn_major_step(int k) { return k * 16 * kRowBytes / kChunkBytes; }
+NAMESAKE_HOST_DEVICE constexpr uint32_t mn_major_step(int k) {
+  return k * 16 * kRowBytes / kChunkBytes;
+}
 
-NAMESAKE_HOST_DEVICE constexpr uint32_t mn_major_leading(int rows) { return rows * kRowBytes; }
+NAMESAKE_HOST_DEVICE constexpr uint32_t mn_major_leading(int rows) {
+  return rows * kRowBytes;
+}
 
 // ---- fragments ---------------------------------------------------------------------------------
 // Accumulator i of a thread of a warpgroup, m64nNk16: lanes in quads, a quad per row and row + 8.
@@ -80,7 +92,9 @@ NAMESAKE_HOST_DEVICE constexpr int fragment_column(int thread, int i) {
 // The row and the 16-byte chunk whose address lane `lane` gives to stmatrix when a warp stores the
 // accumulators of sixteen columns as four 8x8 matrices: rows 0-7 and 8-15 of the first eight
 // columns, then of the second.
-NAMESAKE_HOST_DEVICE constexpr int stmatrix_row(int lane) { return lane % 16; }
+NAMESAKE_HOST_DEVICE constexpr int stmatrix_row(int lane) {
+  return lane % 16;
+}
 NAMESAKE_HOST_DEVICE constexpr int stmatrix_chunk(int lane, int sixteenth) {
   return sixteenth * 2 + lane / 16;
 }

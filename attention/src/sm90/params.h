@@ -8,16 +8,17 @@
 
 namespace namesake::attention::sm90 {
 
-// A tensor map's head and batch coordinates are multiplied by these: 0 where the tensor is broadcast
-// along that dimension (or packed, which has no batch), for which the map has a single entry.
+// A tensor map's head and batch coordinates are multiplied by these: 0 where the tensor is
+// broadcast along that dimension (or packed, which has no batch), for which the map has a single
+// entry.
 struct Steps {
   int head = 1, batch = 1;
 };
 
-// Gives out tiles beyond the first of each block. It lives in a workspace that may hold anything when
-// a launch begins, and costs no launch of its own to reset: the first block to need it claims and zeroes
-// it, the last one done with it takes the mark back. Only a workspace that already holds one of the two
-// 64-bit marks could be misread, and no launch leaves one behind.
+// Gives out tiles beyond the first of each block. It lives in a workspace that may hold anything
+// when a launch begins, and costs no launch of its own to reset: the first block to need it claims
+// and zeroes it, the last one done with it takes the mark back. Only a workspace that already holds
+// one of the two 64-bit marks could be misread, and no launch leaves one behind.
 struct TileCounter {
   uint64_t state;
   uint32_t next, done;
@@ -30,11 +31,11 @@ struct Params {
   CUtensorMap q, k, v, o;
   Problem problem;
   Steps q_steps, k_steps, v_steps;
-  int heads_per_kv = 1;     // query heads that share one head of K and V
-  int row_tiles = 0;        // of each sequence, where all have the same length
-  int section_heads = 1;    // see schedule.h
+  int heads_per_kv = 1;   // query heads that share one head of K and V
+  int row_tiles = 0;      // of each sequence, where all have the same length
+  int section_heads = 1;  // see schedule.h
   bool lengths_vary = false;
-  float scale_log2 = 1;     // softmax_scale * log2(e)
+  float scale_log2 = 1;  // softmax_scale * log2(e)
   Order order = Order::strided;
   TileCounter* counter = nullptr;  // for Order::counted
 };

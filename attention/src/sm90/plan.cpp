@@ -8,12 +8,14 @@
 namespace namesake::attention::sm90 {
 namespace {
 
-// K and V of this many bytes stay in L2 while all tiles of their heads pass, with room for the rest.
+// K and V of this many bytes stay in L2 while all tiles of their heads pass, with room for the
+// rest.
 constexpr int64_t kSectionBytes = int64_t{32} << 20;
 
 constexpr int64_t kElementBytes = 2;
 constexpr int64_t kTmaStrideLimit = int64_t{1} << 40;
 constexpr int64_t kLengthLimit = int64_t{1} << 30;
+constexpr int64_t kTileLimit = int64_t{1} << 30;
 
 bool lengths_vary(const Problem& p) {
   return p.cu_seqlens_q || p.cu_seqlens_kv || p.seqused_q || p.seqused_kv;
@@ -44,8 +46,7 @@ TensorMap tensor_map(const char* name, const Problem& p, const Tensor& t, Extent
     bool single = size <= 1 || stride == 0;
     map.size[dimension] = single ? 1 : size;
     // The stride of a single entry is never used, but must pass for one.
-    map.stride_bytes[dimension - 1] =
-        (single ? (p.head_dim + 7) / 8 * 8 : stride) * kElementBytes;
+    map.stride_bytes[dimension - 1] = (single ? (p.head_dim + 7) / 8 * 8 : stride) * kElementBytes;
   };
   map.size[0] = p.head_dim;
   set(1, e.rows, t.stride_seq);
@@ -57,7 +58,9 @@ TensorMap tensor_map(const char* name, const Problem& p, const Tensor& t, Extent
   return map;
 }
 
-const char* element_name(DType dtype) { return dtype == DType::fp16 ? "fp16" : "bf16"; }
+const char* element_name(DType dtype) {
+  return dtype == DType::fp16 ? "fp16" : "bf16";
+}
 
 }  // namespace
 
@@ -88,8 +91,8 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
   if (p.seqlen_q > kLengthLimit || p.seqlen_kv > kLengthLimit) {
     return no("the Hopper kernel takes sequences of up to 2^30 rows");
   }
-  if (int64_t{p.batch} * p.heads_q * (int64_t{p.seqlen_q} / kGroupRows + 1) >= INT32_MAX) {
-    return no("the Hopper kernel counts its tiles in 31 bits: batch x heads x rows is too large");
+  if (int64_t{p.batch} * p.heads_q * (int64_t{p.seqlen_q} / kGroupRows + 1) >= kTileLimit) {
+    return no("the Hopper kernel takes up to 2^30 tiles: batch x heads x rows is too large");
   }
   struct Named {
     const char* name;
@@ -97,23 +100,28 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
     Extent extent;
     bool output;
   };
-  for (const Named& n : {Named{"q", p.q, q_extent(p), false}, Named{"k", p.k, kv_extent(p), false},
-                         Named{"v", p.v, kv_extent(p), false}, Named{"o", p.o, q_extent(p), true}}) {
+  for (const Named& n :
+       {Named{"q", p.q, q_extent(p), false}, Named{"k", p.k, kv_extent(p), false},
+        Named{"v", p.v, kv_extent(p), false}, Named{"o", p.o, q_extent(p), true}}) {
     if (reinterpret_cast<uintptr_t>(n.tensor.data) % 16 != 0) {
-      return no(std::string(n.name) + " is not aligned to 16 bytes, as the Hopper kernel's copies need");
+      return no(std::string(n.name) +
+                " is not aligned to 16 bytes, as the Hopper kernel's copies need");
     }
     struct Dimension {
       const char* name;
       int64_t size, stride;
       bool may_broadcast;
     };
-    for (const Dimension& d : {Dimension{"sequence", n.extent.rows, n.tensor.stride_seq, false},
-                               Dimension{"head", n.extent.heads, n.tensor.stride_head, !n.output},
-                               Dimension{"batch", n.extent.batch, n.tensor.stride_batch, !n.output}}) {
+    for (const Dimension& d :
+         {Dimension{"sequence", n.extent.rows, n.tensor.stride_seq, false},
+          Dimension{"head", n.extent.heads, n.tensor.stride_head, !n.output},
+          Dimension{"batch", n.extent.batch, n.tensor.stride_batch, !n.output}}) {
       if (d.size <= 1 || (d.stride == 0 && d.may_broadcast)) continue;
-      if (d.stride <= 0 || d.stride * kElementBytes % 16 != 0 || d.stride * kElementBytes >= kTmaStrideLimit) {
+      if (d.stride <= 0 || d.stride * kElementBytes % 16 != 0 ||
+          d.stride * kElementBytes >= kTmaStrideLimit) {
         return no(std::string(n.name) + "'s " + d.name + " stride of " + std::to_string(d.stride) +
-                  " elements is none that the Hopper kernel's copies take: a positive multiple of 8 below 2^39");
+                  " elements is none that the Hopper kernel's copies take: a positive multiple of "
+                  "8 below 2^39");
       }
     }
   }
@@ -145,8 +153,8 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   plan.order = order_for(tiles, p.batch * p.heads_q, p.seqlen_q, tile.rows(), plan.grid, p.causal,
                          plan.lengths_vary);
   const int waves = plan.order == Order::counted && p.causal ? 2 : 1;
-  plan.section_heads = heads > 0 ? section_heads(heads, group, plan.row_tiles, plan.grid, waves, kv_bytes,
-                                                 kSectionBytes)
+  plan.section_heads = heads > 0 ? section_heads(heads, group, plan.row_tiles, plan.grid, waves,
+                                                 kv_bytes, kSectionBytes)
                                  : 1;
   return plan;
 }
@@ -155,7 +163,9 @@ Plan plan(const Problem& p, const DeviceInfo& device) {
   return plan_with(tile_for(p.dtype, p.head_dim, p.causal), p, device);
 }
 
-size_t workspace_bytes(const Plan& plan) { return plan.order == Order::counted ? sizeof(TileCounter) : 0; }
+size_t workspace_bytes(const Plan& plan) {
+  return plan.order == Order::counted ? sizeof(TileCounter) : 0;
+}
 
 std::string describe(const Plan& plan) {
   const TileConfig& t = plan.tile;
@@ -175,7 +185,6 @@ std::string describe(const Plan& plan) {
   add("q_units", t.q_units);
   add("turns", t.turns);
   add("rescale_early", t.rescale_early);
-  add("polynomial", t.polynomial);
   add("store_by_copy", t.store_by_copy);
   s += "; launch";
   add("grid", plan.grid);

@@ -1,9 +1,9 @@
 // One wrapper per PTX instruction that this kernel needs and that CUDA C++ has no name for.
 //
 // A wrapper is one instruction and nothing else, so that what the kernel says is what the assembler
-// gets. Everything that orders memory carries a "memory" clobber; everything that the warpgroup must
-// execute together is volatile. The accumulators of an asynchronous product are plain float arrays:
-// `settle` below is how the compiler learns that their values exist only after a wait.
+// gets. Everything that orders memory carries a "memory" clobber; everything that the warpgroup
+// must execute together is volatile. The accumulators of an asynchronous product are plain float
+// arrays: `settle` below is how the compiler learns that their values exist only after a wait.
 #pragma once
 
 #include <cuda.h>
@@ -41,8 +41,8 @@ NAMESAKE_DEVICE void mbarrier_arrive_expect(uint32_t barrier, uint32_t bytes) {
                : "memory");
 }
 
-// True when the phase of this parity has completed; first sleeps for up to 10 ms until it has, since
-// a warp that polls takes issue slots from those that compute.
+// True when the phase of this parity has completed; first sleeps for up to 10 ms until it has,
+// since a warp that polls takes issue slots from those that compute.
 NAMESAKE_DEVICE bool mbarrier_try_wait(uint32_t barrier, uint32_t parity) {
   uint32_t done;
   asm volatile(
@@ -94,13 +94,16 @@ NAMESAKE_DEVICE void tma_load(uint32_t destination, const CUtensorMap* map, uint
 
 NAMESAKE_DEVICE void tma_store(const CUtensorMap* map, uint32_t source, int column, int row,
                                int head, int batch) {
-  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
-                   map),
-               "r"(source), "r"(column), "r"(row), "r"(head), "r"(batch)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
+          map),
+      "r"(source), "r"(column), "r"(row), "r"(head), "r"(batch)
+      : "memory");
 }
 
-NAMESAKE_DEVICE void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+NAMESAKE_DEVICE void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
 
 // Waits until every committed store has read its shared memory.
 NAMESAKE_DEVICE void bulk_wait_read() {
@@ -146,7 +149,10 @@ NAMESAKE_DEVICE uint64_t compare_and_swap(uint64_t* address, uint64_t expected, 
 
 NAMESAKE_DEVICE uint32_t add_one(uint32_t* address) {
   uint32_t old;
-  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(address) : "memory");
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+               : "=r"(old)
+               : "l"(address)
+               : "memory");
   return old;
 }
 
@@ -169,13 +175,6 @@ NAMESAKE_DEVICE float exp2(float x) {
   return y;
 }
 
-// x + y rounded towards minus infinity.
-NAMESAKE_DEVICE float add_down(float x, float y) {
-  float z;
-  asm("add.rm.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
-  return z;
-}
-
 // Two floats as one register of 16-bit elements, `low` in the low half, rounded to nearest.
 template <class Element>
 NAMESAKE_DEVICE uint32_t pack(float low, float high) {
@@ -188,12 +187,13 @@ NAMESAKE_DEVICE uint32_t pack(float low, float high) {
   return packed;
 }
 
-// A store that never happens: x is never negative. The assembler cannot know, so whatever x depends on
-// stays before the instructions that follow and touch memory or wait.
+// A store that never happens: x is never negative. The assembler cannot know, so whatever x depends
+// on stays before the instructions that follow and touch memory or wait.
 NAMESAKE_DEVICE void pin(float x, uint32_t address) {
-  asm volatile("{\n.reg .pred p;\nsetp.lt.f32 p, %0, 0f00000000;\n@p st.shared.f32 [%1], %0;\n}\n" ::"f"(x),
-               "r"(address)
-               : "memory");
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.lt.f32 p, %0, 0f00000000;\n@p st.shared.f32 [%1], %0;\n}\n" ::"f"(x),
+      "r"(address)
+      : "memory");
 }
 
 // Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
@@ -209,7 +209,9 @@ NAMESAKE_DEVICE void store_shared_zero16(uint32_t address) {
 
 // ---- wgmma -------------------------------------------------------------------------------------
 
-NAMESAKE_DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+NAMESAKE_DEVICE void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
 
 NAMESAKE_DEVICE void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -258,9 +260,9 @@ NAMESAKE_DEVICE void settle(float (&accumulator)[kCount]) {
 #define NAMESAKE_LIST128 \
   NAMESAKE_LIST96 ", " NAMESAKE_R12 ", " NAMESAKE_R13 ", " NAMESAKE_R14 ", " NAMESAKE_R15
 
-#define NAMESAKE_D(i)                                                                          \
-  "+f"(d[8 * i]), "+f"(d[8 * i + 1]), "+f"(d[8 * i + 2]), "+f"(d[8 * i + 3]),                  \
-      "+f"(d[8 * i + 4]), "+f"(d[8 * i + 5]), "+f"(d[8 * i + 6]), "+f"(d[8 * i + 7])
+#define NAMESAKE_D(i)                                                                             \
+  "+f"(d[8 * i]), "+f"(d[8 * i + 1]), "+f"(d[8 * i + 2]), "+f"(d[8 * i + 3]), "+f"(d[8 * i + 4]), \
+      "+f"(d[8 * i + 5]), "+f"(d[8 * i + 6]), "+f"(d[8 * i + 7])
 #define NAMESAKE_D32 NAMESAKE_D(0), NAMESAKE_D(1), NAMESAKE_D(2), NAMESAKE_D(3)
 #define NAMESAKE_D40 NAMESAKE_D32, NAMESAKE_D(4)
 #define NAMESAKE_D48 NAMESAKE_D40, NAMESAKE_D(5)
@@ -270,45 +272,45 @@ NAMESAKE_DEVICE void settle(float (&accumulator)[kCount]) {
 #define NAMESAKE_D80 NAMESAKE_D72, NAMESAKE_D(9)
 #define NAMESAKE_D88 NAMESAKE_D80, NAMESAKE_D(10)
 #define NAMESAKE_D96 NAMESAKE_D88, NAMESAKE_D(11)
-#define NAMESAKE_D128 \
-  NAMESAKE_D96, NAMESAKE_D(12), NAMESAKE_D(13), NAMESAKE_D(14), NAMESAKE_D(15)
+#define NAMESAKE_D128 NAMESAKE_D96, NAMESAKE_D(12), NAMESAKE_D(13), NAMESAKE_D(14), NAMESAKE_D(15)
 
 // S = Q K^T, one step of 16 along head_dim: both operands in shared memory, both K-major.
 // The last three arguments are the numbers of the operands that follow the accumulators.
-#define NAMESAKE_WGMMA_SHARED(n, count, type, a, b, c)                                         \
-  asm volatile(                                                                                \
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %" #c ", 0;\n"                                         \
-      "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" NAMESAKE_LIST##count \
-      "}, %" #a ", %" #b ", p, 1, 1, 0, 0;\n}\n"                                               \
-      : NAMESAKE_D##count                                                                      \
-      : "l"(q), "l"(k), "r"(accumulate))
+#define NAMESAKE_WGMMA_SHARED(n, count, type, a, b, c)                              \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #c                              \
+               ", 0;\n"                                                             \
+               "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type      \
+               " {" NAMESAKE_LIST##count "}, %" #a ", %" #b ", p, 1, 1, 0, 0;\n}\n" \
+               : NAMESAKE_D##count                                                  \
+               : "l"(q), "l"(k), "r"(accumulate))
 
 // O += P V, one step of 16 keys: P in registers, V in shared memory, head_dim contiguous.
-#define NAMESAKE_WGMMA_REGISTERS(n, count, type, a0, a1, a2, a3, b)                              \
-  asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type                   \
-               " {" NAMESAKE_LIST##count "}, {%" #a0 ", %" #a1 ", %" #a2 ", %" #a3 "}, %" #b     \
-               ", 1, 1, 1, 1;\n"                                                                 \
-               : NAMESAKE_D##count                                                               \
+#define NAMESAKE_WGMMA_REGISTERS(n, count, type, a0, a1, a2, a3, b)                          \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type               \
+               " {" NAMESAKE_LIST##count "}, {%" #a0 ", %" #a1 ", %" #a2 ", %" #a3 "}, %" #b \
+                                         ", 1, 1, 1, 1;\n"                                   \
+               : NAMESAKE_D##count                                                           \
                : "r"(p[0]), "r"(p[1]), "r"(p[2]), "r"(p[3]), "l"(v))
 
-#define NAMESAKE_DEFINE_SHARED(n, count, a, b, c)                                              \
-  template <class Element>                                                                     \
-  NAMESAKE_DEVICE void wgmma_shared(float (&d)[count], uint64_t q, uint64_t k, int accumulate) { \
-    if constexpr (std::is_same_v<Element, __half>)                                             \
-      NAMESAKE_WGMMA_SHARED(n, count, "f16", a, b, c);                                         \
-    else                                                                                       \
-      NAMESAKE_WGMMA_SHARED(n, count, "bf16", a, b, c);                                        \
+#define NAMESAKE_DEFINE_SHARED(n, count, a, b, c)                                               \
+  template <class Element>                                                                      \
+  NAMESAKE_DEVICE void wgmma_shared(float(&d)[count], uint64_t q, uint64_t k, int accumulate) { \
+    if constexpr (std::is_same_v<Element, __half>)                                              \
+      NAMESAKE_WGMMA_SHARED(n, count, "f16", a, b, c);                                          \
+    else                                                                                        \
+      NAMESAKE_WGMMA_SHARED(n, count, "bf16", a, b, c);                                         \
   }
 
-#define NAMESAKE_DEFINE_REGISTERS(n, count, a0, a1, a2, a3, b)                              \
-  template <class Element>                                                                  \
-  NAMESAKE_DEVICE void wgmma_registers(float (&d)[count], const uint32_t* p, uint64_t v) {  \
-    if constexpr (std::is_same_v<Element, __half>)                                          \
-      NAMESAKE_WGMMA_REGISTERS(n, count, "f16", a0, a1, a2, a3, b);                         \
-    else                                                                                    \
-      NAMESAKE_WGMMA_REGISTERS(n, count, "bf16", a0, a1, a2, a3, b);                        \
+#define NAMESAKE_DEFINE_REGISTERS(n, count, a0, a1, a2, a3, b)                            \
+  template <class Element>                                                                \
+  NAMESAKE_DEVICE void wgmma_registers(float(&d)[count], const uint32_t* p, uint64_t v) { \
+    if constexpr (std::is_same_v<Element, __half>)                                        \
+      NAMESAKE_WGMMA_REGISTERS(n, count, "f16", a0, a1, a2, a3, b);                       \
+    else                                                                                  \
+      NAMESAKE_WGMMA_REGISTERS(n, count, "bf16", a0, a1, a2, a3, b);                      \
   }
 
+// One shape for each number of keys that a block may have, and for each head_dim.
 NAMESAKE_DEFINE_SHARED(64, 32, 32, 33, 34)
 NAMESAKE_DEFINE_SHARED(80, 40, 40, 41, 42)
 NAMESAKE_DEFINE_SHARED(96, 48, 48, 49, 50)

@@ -29,14 +29,15 @@ struct Plan {
   Problem problem;
   TileConfig tile;
   TensorMap q, k, v, o;
-  int grid = 0;           // 0: there is nothing to do
+  int grid = 0;  // 0: there is nothing to do
   int row_tiles = 0;
   int section_heads = 1;
   bool lengths_vary = false;
   Order order = Order::strided;
 };
 
-// Whether this backend can take the problem; if not, `why` says in a sentence what stands against it.
+// Whether this backend can take the problem; if not, `why` says in a sentence what stands against
+// it.
 bool supports(const Problem& problem, const DeviceInfo& device, std::string* why);
 
 // How it would run a supported problem.
@@ -47,7 +48,8 @@ size_t workspace_bytes(const Plan& plan);
 // Enqueues the work. Neither allocates nor synchronises; the workspace may hold anything.
 cudaError_t launch(const Plan& plan, void* workspace, cudaStream_t stream);
 
-// The launch as one line of text, with pointers by name: equal texts launch the same code the same way.
+// The launch as one line of text, with pointers by name: equal texts launch the same code the same
+// way.
 std::string describe(const Plan& plan);
 
 }  // namespace namesake::attention::sm90
