@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cells.h"
-#include "cudnn.h"
+#include "cudnn_peer.h"
 #include "gpu/clocks.h"
 #include "gpu/driver.h"
 #include "measure.h"

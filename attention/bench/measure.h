@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cells.h"
-#include "cudnn.h"
+#include "cudnn_peer.h"
 #include "gpu/clocks.h"
 #include "gpu/pairing.h"
 #include "gpu/statistics.h"

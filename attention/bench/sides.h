@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cells.h"
-#include "cudnn.h"
+#include "cudnn_peer.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 

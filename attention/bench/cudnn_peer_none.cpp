@@ -1,5 +1,5 @@
 // A build without the cudnn-frontend headers: no peer, and it says so.
-#include "cudnn.h"
+#include "cudnn_peer.h"
 
 namespace namesake::bench {
 

@@ -1,4 +1,4 @@
-#include "cudnn.h"
+#include "cudnn_peer.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
