@@ -360,7 +360,7 @@ Result<S> parsed(std::string_view text, std::string_view name) {
   std::string family = fmt::format("namesake.{}/1.", name);
   if (schema.substr(0, family.size()) != family) {
     return error(fmt::format(
-        "the schema is \"{}\", not \"{}0\": make the file with `namesake {} --format json`, of a "
+        "the schema is \"{}\", not \"{}0\": make the file with `namesake {} --json`, of a "
         "version whose schema begins with {}",
         plain(schema), family, name, family));
   }

@@ -27,7 +27,7 @@ void process_text(TextPage& page, const TracedProcess& process) {
                            counted(process.functions_asked_about, "function") + " asked about"));
   if (page.style.verbose && !process.command_line.empty())
     page.line(plain(process.command_line), Tone::dim, 2, 4);
-  if (page.style.verbose && !process.program.empty())
+  if (page.style.verbose && !process.program.empty() && process.program != process.command_line)
     page.line(plain(process.program), Tone::dim, 2, 4);
 
   Table table({{"text", false, 0, 8},
@@ -44,9 +44,10 @@ void process_text(TextPage& page, const TracedProcess& process) {
     if (test.look_up) {
       look_ups += test.times;
       looked_up.insert(test.needle);
+      if (!page.style.verbose) continue;
+    } else if (++questions > kMostTests && !page.style.verbose) {
       continue;
     }
-    if (++questions > kMostTests && !page.style.verbose) continue;
     bool changed = test.given_answer != test.true_answer;
     table.add({{plain(test.needle), Tone::bold},
                {plain(test.function)},
@@ -65,13 +66,13 @@ void process_text(TextPage& page, const TracedProcess& process) {
     page.table(table);
   }
   if (questions > kMostTests && !page.style.verbose) {
-    page.line(fmt::format("and {} more (--verbose, or --format json)",
+    page.line(fmt::format("and {} more (--verbose, or --json)",
                           grouped(static_cast<int64_t>(questions - kMostTests))),
               Tone::dim, 2, 4);
   }
   if (look_ups > 0) {
-    page.line(fmt::format("apart from {} in tables of {}, as any assembler must have",
-                          counted(look_ups, "look-up"),
+    page.line(fmt::format("{} {} in tables of {}, as any assembler must have",
+                          page.style.verbose ? "among them" : "apart from", counted(look_ups, "look-up"),
                           counted(static_cast<int64_t>(looked_up.size()), "name")),
               Tone::dim, 2, 4);
   }
