@@ -97,7 +97,7 @@ void print_counts(const session::Outcome& outcome, const Global& global) {
              strong(std::to_string(counts.left)), strong(std::to_string(counts.unseen)),
              counts.nothing_assembled ? ", " + strong("nothing assembled") + " (all from a cache, or nothing to compile)" : "");
   for (const session::Fallback& fallback : outcome.recording.fallbacks) {
-    fmt::print(stderr, "namesake: {} ran naturally: the treated run ended with {}\n", fallback.program, fallback.reason);
+    fmt::print(stderr, "namesake: {} ran naturally; of the treated run: {}\n", fallback.program, fallback.reason);
   }
   for (const session::Unseen& unseen : outcome.unseen) {
     fmt::print(stderr, "namesake: unseen: {}{} (static, privileged, or started with an empty environment; namesake doctor says more)\n",
@@ -110,7 +110,14 @@ void print_counts(const session::Outcome& outcome, const Global& global) {
     fmt::print(stderr, "namesake: the process died while {} was assembled treated; the next run leaves it natural\n", demangled(suspect.name));
   }
   uint64_t unknown = 0;
-  for (const session::NameTest& test : outcome.recording.tests) unknown += test.reason == session::Reason::architecture_unknown;
+  std::set<std::string> others;
+  for (const session::NameTest& test : outcome.recording.tests) {
+    unknown += test.reason == session::Reason::architecture_unknown;
+    if (test.reason == session::Reason::other_assembler) others.insert(test.image);
+  }
+  for (const std::string& image : others) {
+    fmt::print(stderr, "namesake: {} is not what the policy was measured with: what it says is void there, and the functions were left natural\n", image);
+  }
   if (unknown) {
     fmt::print(stderr, "namesake: {} name tests kept the natural answer: a rule depends on the architecture, and it was not known there\n", unknown);
   }
@@ -130,7 +137,9 @@ Result<int> run_command(const Options& options, const Global& global) {
   TRY_ASSIGN(std::vector<policy::Rule> typed, policy::rules_of(choices_of(options)));
   for (const policy::Rule& rule : typed) run.settings.rules.push_back(hook_rule(rule));
   if (!options.policy.empty()) TRY(add_policy(options.policy, run.settings, spill_limit, timeout));
-  if (run.settings.rules.empty()) return error("nothing to decide: give --treat GLOB, --untreat GLOB or --policy FILE");
+  if (typed.empty() && options.policy.empty()) return error("nothing to decide: give --treat GLOB, --untreat GLOB or --policy FILE");
+  // A policy that is void here: everything is natural, and counted.
+  if (run.settings.rules.empty()) run.settings.rules.push_back({.treatment = session::Treatment::natural});
   for (const std::string& assembler : options.assemblers) {
     session::AssemblerFile file;
     size_t plus = assembler.rfind("+0x");
