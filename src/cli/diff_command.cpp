@@ -12,6 +12,8 @@
 #include "session/hook.h"
 #include "study/cache.h"
 #include "study/diff.h"
+#include "util/file.h"
+#include "util/hash.h"
 #include "util/interrupt.h"
 #include "util/pool.h"
 #include "util/subprocess.h"
@@ -116,8 +118,10 @@ Result<int> run_diff(const Options& options, const Global& global, const std::st
   TRY_ASSIGN(session::Hook treated, make_hook(session::Treatment::treated));
   TRY_ASSIGN(session::Hook untreated, make_hook(session::Treatment::untreated));
   request.hooks = {natural.variables(), treated.variables(), untreated.variables()};
+  // What an entry means is decided by the hooks and by the code that reads cubins: by this executable.
+  TRY_ASSIGN(std::string executable, read_file(own_executable()));
   study::Cache cache(options.no_cache ? std::filesystem::path() : study::Cache::default_folder(),
-                     natural.key() + treated.key() + untreated.key());
+                     natural.key() + treated.key() + untreated.key() + hash_bytes(executable).hex());
   request.cache = &cache;
   request.controls = !options.no_controls;
   if (options.draws > 0) request.draws = options.draws;

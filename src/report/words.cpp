@@ -168,7 +168,8 @@ std::string shown_assembler(const BuildDescription& build) {
 }  // namespace
 
 std::string shown_build(const BuildDescription& build) {
-  return plain(build.label) + ", " + shown_assembler(build);
+  std::string assembler = shown_assembler(build), label = plain(build.label);
+  return assembler.find(label) == std::string::npos ? label + ", " + assembler : assembler;
 }
 
 std::string shown_builds(const BuildDescription& a, const BuildDescription& b) {

@@ -41,8 +41,16 @@ Build with(Build build, Treatment treatment) {
   return build;
 }
 
+// "ptxas 13.0.88 -O2 --fmad=false": the assembler, and what of the build is not as usual.
+std::string shown(const Build& build) {
+  std::string text = "ptxas " + build.assembler.version;
+  if (build.opt_level != 3) text += fmt::format(" -O{}", build.opt_level);
+  for (const std::string& option : build.options) text += " " + option;
+  return text;
+}
+
 std::vector<Plan> treatment_plans(const std::vector<Unit>& units, const Build& build) {
-  std::string where = fmt::format(" (ptxas {})", build.assembler.version);
+  std::string where = " (" + shown(build) + ")";
   Plan neutral{{.name = "two neutral names give one code" + where}, {}};
   Plan renamed{{.name = "treated equals renamed" + where}, {}};
   Plan undone{{.name = "untreated equals the neutral name" + where}, {}};
@@ -74,7 +82,7 @@ std::vector<Plan> treatment_plans(const std::vector<Unit>& units, const Build& b
 }
 
 Plan repeat_plan(const std::vector<Unit>& units, const Build& build, bool hooked) {
-  Plan plan{{.name = fmt::format("two neutral names give one code (ptxas {})", build.assembler.version)}, {}};
+  Plan plan{{.name = "two neutral names give one code (" + shown(build) + ")"}, {}};
   for (const Unit& unit : units) {
     Build natural = with(build, Treatment::natural);
     add_pair(plan, unit, arm(renamed_variant(unit, natural, Naming::neutral), natural, unit.architecture, hooked),
