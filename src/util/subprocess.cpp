@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,6 +111,7 @@ Result<Completed> run(const Command& command) {
 
   // What the child tells before exec: 'p' = personality granted; an int = errno of the failure.
   Clock::time_point start = Clock::now();
+  pid_t parent = ::getpid();
   pid_t child = ::fork();
   if (child < 0) {
     int number = errno;
@@ -118,6 +120,10 @@ Result<Completed> run(const Command& command) {
   }
   if (child == 0) {
     ::setpgid(0, 0);
+    // Ours may be killed so that it can end nobody. (The signal comes with the end of the thread that
+    // forked, which here waits.)
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(127);
     struct sigaction defaults {};
     defaults.sa_handler = SIG_DFL;
     for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD}) {
