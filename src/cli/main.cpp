@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include "cli/command.h"
@@ -49,6 +52,7 @@ int main(int argc, char** argv) {
   for (const cli::Command& command : commands) {
     if (!command.app->parsed()) continue;
     Result<int> status = command.run();
+    if (status && std::fflush(stdout) != 0) status = error(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
     if (status) return *status;
     if (interrupted()) return 130;
     fmt::print(stderr, "namesake: error: {}\n", status.error().message);

@@ -13,6 +13,8 @@ namespace namesake::study {
 namespace {
 namespace fs = std::filesystem;
 
+constexpr uint64_t kLargestInput = uint64_t{256} << 20;   // some 200,000 small kernels
+
 struct Architecture {
   int number = 0;     // 90
   char suffix = 0;    // 'a': this chip alone, 'f': its family, 0: it and all newer
@@ -119,7 +121,7 @@ Result<Inputs> load(const InputRequest& request) {
     std::vector<std::string> architectures = request.architectures;
     std::optional<ptx::Module> text_module;
     if (!source) {
-      TRY_ASSIGN(std::string text, read_file(file));
+      TRY_ASSIGN(std::string text, read_file(file, kLargestInput));
       if (text.starts_with("\x7f" "ELF")) {
         return error(fmt::format("{} is an ELF file; diff assembles, so it wants PTX or CUDA source "
                                  "(`cuobjdump -ptx` takes PTX out of a binary that carries it)", file.string()));
@@ -160,8 +162,9 @@ Result<Inputs> load(const InputRequest& request) {
     }
   }
   if (!any_kernel) {
+    std::string first = request.files.empty() ? "" : request.files.front().string();
     std::string reason = request.kernel_glob.empty()
-                             ? "no kernel found"
+                             ? fmt::format("no kernel in {}{}", first, request.files.size() > 1 ? " and the other files" : "")
                              : fmt::format("no kernel matches \"{}\"", request.kernel_glob);
     if (!inputs.notes.empty()) reason += "; " + inputs.notes.front();
     return error(reason);
