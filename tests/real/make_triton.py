@@ -86,12 +86,12 @@ KERNELS = [
 ]
 
 
-def compile_ptx(kernel, types, constants, options, target):
+def compile_kernel(kernel, types, constants, options, target):
     signature = types | {name: "constexpr" for name in constants}
     # As at a call with aligned pointers and round sizes.
     aligned = {(i,): [["tt.divisibility", 16]] for i, kind in enumerate(types.values()) if kind != "fp32"}
     source = ASTSource(kernel, signature, constants, aligned)
-    return triton.compile(source, target=GPUTarget("cuda", target, 32), options=options).asm["ptx"]
+    return triton.compile(source, target=GPUTarget("cuda", target, 32), options=options)
 
 
 def main(folder):
@@ -100,7 +100,7 @@ def main(folder):
     for kernel, types, constants, options in KERNELS:
         for target in TARGETS:
             path = folder / f"{kernel.fn.__name__}_sm{target}.ptx"
-            path.write_text(compile_ptx(kernel, types, constants, options, target))
+            path.write_text(compile_kernel(kernel, types, constants, options, target).asm["ptx"])
             print(path)
 
 
