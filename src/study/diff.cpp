@@ -79,6 +79,23 @@ report::Side side_of(const Laboratory& laboratory, const Arm& arm, const std::st
   return side;
 }
 
+// What the kernel's head promises the assembler: .reqntid or .maxntid, its numbers multiplied; 0: nothing.
+int64_t threads_per_block(const ptx::Module& module, const std::string& symbol) {
+  const ptx::Function* function = module.find(symbol);
+  if (!function || function->body_begin < function->name_offset) return 0;
+  std::string_view head = std::string_view(module.text).substr(function->name_offset, function->body_begin - function->name_offset);
+  for (std::string_view directive : {".reqntid", ".maxntid"}) {
+    size_t place = head.find(directive);
+    if (place == std::string_view::npos) continue;
+    std::string_view numbers = head.substr(place + directive.size());
+    numbers = numbers.substr(0, numbers.find_first_not_of(" \t\r\n0123456789,"));
+    int64_t product = 1;
+    for (std::string_view number : split(numbers, ',')) product *= parse_integer(trimmed(number)).value_or(1);
+    return product;
+  }
+  return 0;
+}
+
 report::Verdict verdict_of(const report::Side& a, const report::Side& b) {
   if (!a.failure.empty() || !b.failure.empty()) return report::Verdict::failed;
   bool common = std::any_of(a.draws.begin(), a.draws.end(), [&](const std::string& code) {
@@ -348,6 +365,7 @@ Result<report::Difference> diff(const DiffRequest& request) {
       difference.name = demangled_name(symbol);
       difference.file = unit.file;
       difference.architecture = unit.architecture;
+      difference.threads_per_block = threads_per_block(unit.module, symbol);
       difference.a = side_of(laboratory, comparison.a, symbol, comparison.draws, request.a);
       difference.b = side_of(laboratory, comparison.b, symbol, comparison.draws, request.b);
       difference.verdict = verdict_of(difference.a, difference.b);
