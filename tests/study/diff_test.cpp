@@ -117,6 +117,18 @@ TEST_F(Diff, PtxTooNewForAnAssemblerIsLoweredAndSaid) {
   EXPECT_EQ(control(*difference, "lowering .version changes no code").outcome, ControlOutcome::held);
 }
 
+TEST_F(Diff, TheBlockSizeThatAKernelPromisesIsKept) {
+  DiffRequest promised = request(assembler(""));
+  promised.inputs.files = {folder.path() / "promised.ptx"};
+  ASSERT_TRUE(write_file(promised.inputs.files[0],
+                         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry promised(.param .u64 p)\n"
+                         ".maxntid 32, 4, 1\n.minnctapersm 1\n{\nret;\n}\n.visible .entry silent()\n{\nret;\n}\n"));
+  auto difference = diff(promised);
+  ASSERT_TRUE(difference) << difference.error().message;
+  EXPECT_EQ(function(*difference, "promised").threads_per_block, 128);
+  EXPECT_EQ(function(*difference, "silent").threads_per_block, 0);
+}
+
 TEST_F(Diff, WhatWasAssembledBeforeIsNotAssembledAgain) {
   Cache cache(folder.path() / "cache", "salt");
   toolchain::Tool tool = assembler("");
