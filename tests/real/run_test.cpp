@@ -73,6 +73,19 @@ TEST_F(RealRun, APolicyForAnotherAssemblerIsVoidAndSaysSo) {
   EXPECT_EQ(code_of(path("k.cubin")), code_of(path("plain.cubin")));
 }
 
+TEST_F(RealRun, APolicyForAnAssemblerAtHandIsVoidInEveryOtherAndSaysSo) {
+  NEED_TOOL(ptxas, ptxas, "13.0");
+  const std::string measured = tool(toolchain::Kind::ptxas, "12.9").version;
+  if (measured.empty()) GTEST_SKIP() << how_to_get("ptxas", "12.9");
+  std::string policy = write("p.toml", "format = 1\n[measured]\nassembler = \"" + measured +
+                                           "\"\n[[function]]\nname = \"*\"\ntreatment = \"treated\"\n");
+  must({ptxas, "-arch=sm_80", kKernels + "/ptx/gather.ptx", "-o", path("plain.cubin")});
+  Completed done = treated_run({"--policy", policy}, {ptxas, "-arch=sm_80", kKernels + "/ptx/gather.ptx", "-o", path("k.cubin")});
+  EXPECT_TRUE(says(done, "0 treated, 1 left"));
+  EXPECT_TRUE(says(done, ptxas + " is not what the policy was measured with"));
+  EXPECT_EQ(code_of(path("k.cubin")), code_of(path("plain.cubin")));
+}
+
 // Compiled apart, linked by nvlink: device functions are asked about too.
 TEST_F(RealRun, ABuildOfSeparateFilesIsTreatedFileByFile) {
   NEED_TOOL(nvcc, nvcc, "13.0");
