@@ -17,12 +17,13 @@ import time
 import library
 import paired
 
-SCHEMA = "namesake.attention-peers/1.0"
+SCHEMA = "namesake.attention-peers/1.1"  # 1.1: each side alone, too
 LENGTHS = [512 << i for i in range(8)]
 TRITON_LENGTHS = (2048, 16384)
 FLASH, TRITON, OURS = "FlashAttention-3", "Triton", "namesake"
 CHECKED_ROWS = 4
 SHORTEST_TIMING = 2.0  # ms
+ALONE_ROUNDS = 3
 
 
 class Cell:
@@ -103,6 +104,10 @@ def measure(torch, cell, ours, flash, triton, milliseconds):
             for _ in range(calls):
                 candidates[name][0]()
         graphs.append(graph)
+    # Alone first: beside a hungrier kernel a peer shares that one's lower clock, and would seem worse than it was before.
+    for name, graph in zip(names, graphs):
+        times = paired.time_rounds(torch, [graph], ALONE_ROUNDS, warm_up=1)[0]
+        entry["sides"][name]["teraflops_alone"] = cell.flops * calls / paired.median(times) / 1e9
     rounds = min(30, max(6, int(milliseconds / (sum(alone) * calls))))
     rounds += rounds % 2
     times = paired.time_rounds(torch, graphs, rounds, warm_up=int(40 / (sum(alone) * calls)))
@@ -130,8 +135,9 @@ def judge(document, figures):
                     or row["mask"] != mask or int(length[1:]) not in figures["lengths"]):
                 continue
             figure = row["teraflops"][figures["lengths"].index(int(length[1:]))]
-            if flash["teraflops"] < figure * (1 - figures["tolerance"]):
-                below.append({"cell": entry["cell"], "peer": FLASH, "teraflops": flash["teraflops"], "figure": figure})
+            reached = max(flash["teraflops"], flash.get("teraflops_alone", 0))
+            if reached < figure * (1 - figures["tolerance"]):
+                below.append({"cell": entry["cell"], "peer": FLASH, "teraflops": reached, "figure": figure})
     document["judgement"] = {
         "void": bool(below), "peer_below_its_figure": below,
         "geometric_mean_of_speed_ratios": {k: math.exp(sum(v) / len(v)) for k, v in ratios.items()}}

@@ -64,6 +64,14 @@ class Peers(unittest.TestCase):
             peers.judge(document, figures)
             self.assertEqual(document["judgement"]["void"], void)
 
+    def test_what_flash_attention_reached_alone_counts_for_its_figure(self):
+        figures = json.loads((HERE / "peer_figures.json").read_text())
+        document = {"gpu": {"name": "NVIDIA H200"}, "cells": [
+            {"cell": "bf16-d128-causal-n4096",
+             "sides": {"FlashAttention-3": {"teraflops": 600, "teraflops_alone": 650, "speed_ratio": {"ratio": 1.02}}}}]}
+        peers.judge(document, figures)
+        self.assertFalse(document["judgement"]["void"])
+
     def test_cells_have_the_names_of_the_bench(self):
         self.assertEqual([cell.name for cell in peers.cells("*-d128-causal-n4096")], ["bf16-d128-causal-n4096"])
 
