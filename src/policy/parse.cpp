@@ -46,9 +46,10 @@ bool is_architecture(std::string_view text) {
   return digits >= 2 && digits <= 3 && (suffix.empty() || suffix == "a" || suffix == "f");
 }
 
-// What toml++ must not see. It (3.3) runs into undefined behaviour on some characters beyond ASCII
-// outside of texts and comments, where TOML has none anyway: they are copied quotation marks and
-// spaces. Texts over several lines have no use in a policy, and without them a line can be read alone.
+// What toml++ must not see. It (3.3) runs into undefined behaviour on most characters beyond ASCII that
+// it looks at outside of texts and comments; and what it takes for a text is its own matter where marks
+// are unbalanced. So it gets ASCII alone but for comments. Texts over several lines have no use in a
+// policy, and without them a line can be read alone.
 Status check_characters(std::string_view text, std::string_view origin) {
   int number = 0;
   for (std::string_view line : split(text, '\n')) {
@@ -56,17 +57,17 @@ Status check_characters(std::string_view text, std::string_view origin) {
     char quote = 0;  // the text we are in, by the mark that ends it
     for (size_t i = 0; i < line.size(); ++i) {
       char c = line[i];
+      if (static_cast<unsigned char>(c) >= 128) {
+        return error(fmt::format("{}:{}: a character beyond ASCII {}", origin, number,
+                                 quote ? "in a text; write it as \\uXXXX between \"\""
+                                       : "outside of quotes; is it a copied quotation mark or space?"));
+      }
       if (quote) {
         if (c == '\\' && quote == '"') ++i;
         if (c == quote) quote = 0;
         continue;
       }
       if (c == '#') break;
-      if (static_cast<unsigned char>(c) >= 128) {
-        return error(fmt::format("{}:{}: a character beyond ASCII outside of quotes; is it a copied "
-                                 "quotation mark or space?",
-                                 origin, number));
-      }
       if (c != '"' && c != '\'') continue;
       if (line.substr(i, 3) == std::string(3, c)) {
         return error(fmt::format("{}:{}: write a text on one line, between one quotation mark each",

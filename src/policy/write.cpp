@@ -1,16 +1,41 @@
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "policy/policy.h"
 
 namespace namesake::policy {
 namespace {
 
-// Texts in a policy are printable and of one line, so these two escapes are all.
+// The code point that begins at `at`, which moves behind it; for what is no UTF-8, the replacement
+// character.
+uint32_t code_point(std::string_view text, size_t& at) {
+  auto first = static_cast<unsigned char>(text[at++]);
+  if (first < 0x80) return first;
+  int more = first >= 0xf8 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
+  uint32_t value = first & (0x3f >> more);
+  for (int i = 0; i < more; ++i, ++at) {
+    if (at == text.size() || (text[at] & 0xc0) != 0x80) return 0xfffd;
+    value = value << 6 | (text[at] & 0x3f);
+  }
+  constexpr uint32_t kLeast[] = {0x110000, 0x80, 0x800, 0x10000};
+  bool valid = value >= kLeast[more] && value < 0x110000 && (value < 0xd800 || value > 0xdfff);
+  return valid ? value : 0xfffd;
+}
+
+// Texts in a policy are printable, of one line, and spelt in ASCII: see parse.cpp.
 std::string quoted(std::string_view text) {
   std::string result = "\"";
-  for (char c : text) {
+  for (size_t at = 0; at < text.size();) {
+    uint32_t c = code_point(text, at);
+    if (c >= 0x80) {
+      result += fmt::format("\\U{:08x}", c);
+      continue;
+    }
     if (c == '"' || c == '\\') result += '\\';
-    result += c;
+    result += static_cast<char>(c);
   }
   return result + '"';
 }

@@ -34,7 +34,7 @@ Policy a_policy() {
         std::vector<Assembler>{own, {}, {"12.9.86", ""}, {"13.5.37", "cuda_y"}});
     if (*rc::gen::arbitrary<bool>()) {
       Evidence evidence;
-      evidence.file = *rc::gen::elementOf(std::vector<std::string>{"", "a\"b.json"});
+      evidence.file = *rc::gen::elementOf(std::vector<std::string>{"", "a\"b.json", "Grüße/€/😀.json"});
       if (*rc::gen::arbitrary<bool>()) {
         double ratio = *rc::gen::inRange(1, 5000) / 1000.0;
         evidence.ratio = ratio;
