@@ -59,13 +59,17 @@ configure() { # configure FOLDER OPTION…
   cmake -S . -B "$folder" -G Ninja "$@" >"$folder/cmake.log" 2>&1 || { cat "$folder/cmake.log" >&2; return 1; }
 }
 
-# The compilers that the product compares and the tests need, in a folder of the project's. What is
-# there already is not asked for again, so a second start needs no network.
+# Clang's build for fuzzing, which also has every test under the address and undefined sanitizers.
+configure_fuzzers() { # configure_fuzzers FOLDER
+  configure "$1" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DNAMESAKE_FUZZERS=ON -DNAMESAKE_TESTS=ON
+}
+
+# The compilers that the product compares and the tests need, in a folder of the project's, whatever else
+# is installed. What is there already is not asked for again, so a second start needs no network.
 get_toolchains() {
-  tool=build/namesake
-  at_hand=$($tool toolchain list --versions)
-  have() { printf '%s\n' "$at_hand" | grep -q "^$1"; }
-  have "ptxas 12.9.86" || $tool toolchain add 12.9.86 || return 1
-  have "cicc 13.0.88" || $tool toolchain add 13.0.88 --front-end || return 1
-  have "nvdisasm" || $tool toolchain add newest nvdisasm || return 1
+  store=${NAMESAKE_TOOLCHAINS:-$PWD/build/toolchains}
+  [ -d "$store/12.9.86" ] || build/namesake toolchain add 12.9.86 || return 1
+  [ -d "$store/nvcc-13.0.88" ] || build/namesake toolchain add 13.0.88 --front-end || return 1
+  [ -n "$(find "$store" -maxdepth 1 -name 'nvdisasm-*' -print -quit)" ] ||
+    build/namesake toolchain add newest nvdisasm || return 1
 }
