@@ -42,6 +42,16 @@ TEST_F(Diff, AnAssemblerThatTestsAnotherTextShowsItInNoTreatment) {
   EXPECT_EQ(control(*difference, "treated equals renamed").outcome, ControlOutcome::held);
 }
 
+TEST_F(Diff, AnAssemblerThatKnowsOneOfOurNeutralNamesFailsTheirControl) {
+  auto module = ptx::parse(*read_file(sample()), "sample.ptx");
+  ASSERT_TRUE(module);
+  std::string neutral = ptx::neutral_names(*module, {"large_kernel", "small_kernel"}, 0).at("large_kernel");
+  auto difference = diff(request(assembler("trigger=" + neutral)));
+  ASSERT_TRUE(difference) << difference.error().message;
+  EXPECT_EQ(control(*difference, "two neutral names").outcome, ControlOutcome::failed);
+  EXPECT_EQ(control(*difference, "two neutral names").failed, 1);
+}
+
 TEST_F(Diff, ALotteryIsNoEffect) {
   DiffRequest lottery = request(assembler("lottery=3 react=none"));
   lottery.draws = 16;
