@@ -57,6 +57,11 @@ Status check_characters(std::string_view text, std::string_view origin) {
     char quote = 0;  // the text we are in, by the mark that ends it
     for (size_t i = 0; i < line.size(); ++i) {
       char c = line[i];
+      bool line_end = c == '\r' && i + 1 == line.size();
+      if ((static_cast<unsigned char>(c) < 32 && c != '\t' && !line_end) || c == 127) {
+        return error(fmt::format("{}:{}: a control character (0x{:02x}); is this a text file?", origin, number,
+                                 static_cast<unsigned>(static_cast<unsigned char>(c))));
+      }
       if (static_cast<unsigned char>(c) >= 128) {
         return error(fmt::format("{}:{}: a character beyond ASCII {}", origin, number,
                                  quote ? "in a text; write it as \\uXXXX between \"\""
