@@ -10,7 +10,7 @@
 #include "report/json.h"
 #include "report/text.h"
 #include "session/hook.h"
-#include "study/cache.h"
+#include "assembly/cache.h"
 #include "study/diff.h"
 #include "util/file.h"
 #include "util/hash.h"
@@ -49,23 +49,23 @@ bool failed(const report::Difference& difference, const std::vector<std::string>
 }
 
 // Without --a and --b: untreated against treated. With one of them, the other is the build as it comes.
-Status choose_builds(const Options& options, const study::Build& base, const std::vector<toolchain::Tool>& tools,
+Status choose_builds(const Options& options, const assembly::Build& base, const std::vector<toolchain::Tool>& tools,
                      study::DiffRequest& request) {
   request.a = request.b = base;
   if (!options.b.empty()) {
-    TRY_ASSIGN(request.b, study::parse_build(options.b, base, tools));
+    TRY_ASSIGN(request.b, assembly::parse_build(options.b, base, tools));
   }
   if (!options.a.empty()) {
-    TRY_ASSIGN(request.a, study::parse_build(options.a, base, tools));
+    TRY_ASSIGN(request.a, assembly::parse_build(options.a, base, tools));
   }
   bool neither = options.a.empty() && options.b.empty();
-  if (neither) request.b.treatment = study::Treatment::treated;
-  if (options.a.empty() && request.b.treatment == study::Treatment::treated) {
-    request.a.treatment = study::Treatment::untreated;
+  if (neither) request.b.treatment = assembly::Treatment::treated;
+  if (options.a.empty() && request.b.treatment == assembly::Treatment::treated) {
+    request.a.treatment = assembly::Treatment::untreated;
   }
   if (request.a == request.b) {
     return error(fmt::format("both builds are the same (ptxas {}, {}, -O{}); name another with --b", base.assembler.version,
-                             study::treatment_name(request.a.treatment), request.a.opt_level));
+                             assembly::treatment_name(request.a.treatment), request.a.opt_level));
   }
   return {};
 }
@@ -96,7 +96,7 @@ Result<int> run_diff(const Options& options, const Global& global, const std::st
   catch_interrupts();
   std::vector<toolchain::Tool> tools = toolchain::find_tools();
   study::DiffRequest request;
-  study::Build base;
+  assembly::Build base;
   TRY_ASSIGN(base.assembler, toolchain::choose(tools, toolchain::Kind::ptxas, options.assembler));
   base.opt_level = options.opt_level;
   TRY(choose_builds(options, base, tools, request));
@@ -120,7 +120,7 @@ Result<int> run_diff(const Options& options, const Global& global, const std::st
   request.hooks = {natural.variables(), treated.variables(), untreated.variables()};
   // What an entry means is decided by the hooks and by the code that reads cubins: by this executable.
   TRY_ASSIGN(std::string executable, read_file(own_executable()));
-  study::Cache cache(options.no_cache ? std::filesystem::path() : study::Cache::default_folder(),
+  assembly::Cache cache(options.no_cache ? std::filesystem::path() : assembly::Cache::default_folder(),
                      natural.key() + treated.key() + untreated.key() + hash_bytes(executable).hex());
   request.cache = &cache;
   request.controls = !options.no_controls;

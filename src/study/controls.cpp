@@ -18,6 +18,7 @@
 #include "util/text.h"
 
 namespace namesake::study {
+using namespace assembly;
 namespace {
 
 struct Pair {

@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "report/difference.h"
-#include "study/experiment.h"
-#include "study/variant.h"
+#include "assembly/experiment.h"
+#include "assembly/variant.h"
 
 namespace namesake::study {
 
 // Which of the controls a pair of builds needs, over all units; adds one row per control.
 struct ControlRequest {
-  const std::vector<Unit>* units = nullptr;
-  Build a, b;
+  const std::vector<assembly::Unit>* units = nullptr;
+  assembly::Build a, b;
   bool hooked = true;          // whether the compared builds run with the hook
   int draws = 4;               // of each side, where a fixed run shows a difference
 };
-Result<std::vector<report::Control>> run_controls(Laboratory& laboratory, const ControlRequest& request,
+Result<std::vector<report::Control>> run_controls(assembly::Laboratory& laboratory, const ControlRequest& request,
                                                   const std::function<void(size_t, size_t)>& progress);
 
 }  // namespace namesake::study

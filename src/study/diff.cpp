@@ -15,11 +15,12 @@
 #include "report/explain.h"
 #include "study/controls.h"
 #include "study/describe.h"
-#include "study/variant.h"
+#include "assembly/variant.h"
 #include "toolchain/disassemble.h"
 #include "util/text.h"
 
 namespace namesake::study {
+using namespace assembly;
 namespace {
 
 constexpr int kDraws = 4;                      // of each build, where the fixed runs differ

@@ -8,18 +8,18 @@
 #include <vector>
 
 #include "report/difference.h"
-#include "study/build.h"
-#include "study/experiment.h"
-#include "study/inputs.h"
+#include "assembly/build.h"
+#include "assembly/experiment.h"
+#include "assembly/inputs.h"
 
 namespace namesake::study {
 
 struct DiffRequest {
-  InputRequest inputs;
-  Build a, b;
+  assembly::InputRequest inputs;
+  assembly::Build a, b;
   std::optional<toolchain::Tool> disassembler;  // without one: code is compared, not shown
-  HookVariables hooks;
-  const Cache* cache = nullptr;
+  assembly::HookVariables hooks;
+  const assembly::Cache* cache = nullptr;
   bool controls = true;
   std::optional<int> draws;      // given by the user: every build is drawn that often; else only where codes differ
   bool sass = false;             // fill the side-by-side rows

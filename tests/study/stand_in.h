@@ -6,11 +6,12 @@
 #include <string>
 
 #include "session/hook.h"
-#include "study/cache.h"
+#include "assembly/cache.h"
 #include "study/diff.h"
 #include "util/file.h"
 
 namespace namesake::study {
+using namespace assembly;
 
 class StandIn : public testing::Test {
  protected:

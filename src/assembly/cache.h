@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "study/experiment.h"
+#include "assembly/experiment.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 
 class Cache {
  public:
@@ -29,4 +29,4 @@ class Cache {
   std::string salt_;
 };
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

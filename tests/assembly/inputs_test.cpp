@@ -1,10 +1,10 @@
-#include "study/inputs.h"
+#include "assembly/inputs.h"
 
 #include <gtest/gtest.h>
 
 #include "util/file.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 namespace {
 
 TEST(AssemblesFor, NewerCardsReadOldTextButArchSpecificTextIsForOneCard) {
@@ -79,4 +79,4 @@ TEST_F(Loading, BadInputIsOneSentenceThatNamesIt) {
 }
 
 }  // namespace
-}  // namespace namesake::study
+}  // namespace namesake::assembly

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "study/experiment.h"
-#include "study/inputs.h"
+#include "assembly/experiment.h"
+#include "assembly/inputs.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 
 // One form of a unit's module: original kernel symbol → its symbol in `module`.
 struct Variant {
@@ -49,4 +49,4 @@ struct CodeSet {
 CodeSet codes_of(const Laboratory& laboratory, const Arm& arm, const std::string& symbol, int draws);
 bool intersect(const CodeSet& a, const CodeSet& b);
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

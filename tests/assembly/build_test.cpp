@@ -1,8 +1,8 @@
-#include "study/build.h"
+#include "assembly/build.h"
 
 #include <gtest/gtest.h>
 
-namespace namesake::study {
+namespace namesake::assembly {
 namespace {
 
 toolchain::Tool ptxas(const std::string& version) {
@@ -60,4 +60,4 @@ TEST_F(Builds, LabelsSayOnlyWhatDiffers) {
 }
 
 }  // namespace
-}  // namespace namesake::study
+}  // namespace namesake::assembly

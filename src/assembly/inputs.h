@@ -11,7 +11,7 @@
 #include "toolchain/toolchain.h"
 #include "util/error.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 
 struct Unit {
   std::string file;           // as the user wrote it, for people
@@ -52,4 +52,4 @@ struct FrontEndStudy {
 Result<FrontEndStudy> study_front_end(const Unit& unit, const toolchain::Tool& front_end,
                                       const std::vector<std::string>& options);
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

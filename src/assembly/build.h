@@ -9,7 +9,7 @@
 #include "toolchain/toolchain.h"
 #include "util/error.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 
 enum class Treatment {
   natural,    // what the name itself says
@@ -41,4 +41,4 @@ std::pair<std::string, std::string> labels(const Build& a, const Build& b);
 
 report::BuildDescription describe(const Build& build, std::string label);
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

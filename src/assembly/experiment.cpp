@@ -1,14 +1,14 @@
-#include "study/experiment.h"
+#include "assembly/experiment.h"
 
 #include <fmt/format.h>
 
 #include <optional>
 
-#include "study/cache.h"
+#include "assembly/cache.h"
 #include "util/pool.h"
 #include "util/text.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 
 std::string Laboratory::key(const Trial& trial) const {
   Hash& text = text_hashes_[trial.module.get()];
@@ -109,4 +109,4 @@ Status Laboratory::make(const std::vector<Trial>& trials,
 
 const Outcome& Laboratory::outcome(const Trial& trial) const { return outcomes_.at(key(trial)); }
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

@@ -1,6 +1,6 @@
 // One file an outcome, CBOR, named by the hash of its key; the key stands inside too, so that a
 // collision or a foreign file is a miss and never a wrong answer. Files are renamed into place.
-#include "study/cache.h"
+#include "assembly/cache.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "util/file.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::json;
@@ -131,4 +131,4 @@ void Cache::prune(uint64_t limit) const {
   }
 }
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

@@ -1,4 +1,4 @@
-#include "study/variant.h"
+#include "assembly/variant.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "util/text.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 namespace {
 
 constexpr std::string_view kTrigger = "cutlass";
@@ -133,4 +133,4 @@ bool intersect(const CodeSet& a, const CodeSet& b) {
   });
 }
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

@@ -1,4 +1,4 @@
-#include "study/inputs.h"
+#include "assembly/inputs.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "util/file.h"
 #include "util/text.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 namespace {
 namespace fs = std::filesystem;
 
@@ -209,4 +209,4 @@ Result<FrontEndStudy> study_front_end(const Unit& unit, const toolchain::Tool& f
   return study;
 }
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

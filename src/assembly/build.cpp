@@ -1,4 +1,4 @@
-#include "study/build.h"
+#include "assembly/build.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "util/text.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 namespace {
 
 constexpr std::array<std::string_view, 5> kTreatmentNames = {"natural", "treated", "untreated",
@@ -82,4 +82,4 @@ report::BuildDescription describe(const Build& build, std::string label) {
   return description;
 }
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly

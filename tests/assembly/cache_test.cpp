@@ -1,10 +1,10 @@
-#include "study/cache.h"
+#include "assembly/cache.h"
 
 #include <gtest/gtest.h>
 
 #include "util/file.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 namespace {
 
 class Caches : public testing::Test {
@@ -92,4 +92,4 @@ TEST(NoCache, WithoutAFolderNothingIsRemembered) {
 }
 
 }  // namespace
-}  // namespace namesake::study
+}  // namespace namesake::assembly

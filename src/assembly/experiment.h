@@ -12,11 +12,11 @@
 
 #include "cubin/cubin.h"
 #include "ptx/ptx.h"
-#include "study/build.h"
+#include "assembly/build.h"
 #include "toolchain/toolchain.h"
 #include "util/hash.h"
 
-namespace namesake::study {
+namespace namesake::assembly {
 
 // The environment of an assembler whose name tests are answered in one way for every function; the
 // three are of one length, since on some targets the code depends even on that.
@@ -87,4 +87,4 @@ class Laboratory {
   double child_seconds_ = 0;
 };
 
-}  // namespace namesake::study
+}  // namespace namesake::assembly
