@@ -1,30 +1,16 @@
-// Each struct is described once, by `fields`; a writer and a reader walk the same description, so
-// the two directions cannot disagree about a key.
-
 #include "report/json.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <type_traits>
-
 #include "report/explain.h"
+#include "report/json_fields.h"
 #include "report/words.h"
 
 namespace namesake::report {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-// ---- the description
-// ----------------------------------------------------------------------------------------
 
 template <class T, class S>
-constexpr bool is = std::is_same_v<std::remove_const_t<S>, T>;
+static constexpr bool is = std::is_same_v<std::remove_const_t<S>, T>;
 
 template <class V, class S>
-void fields(V&& visit, S& s) {
+static void fields(V&& visit, S& s) {
   if constexpr (is<Mix, S>) {
     visit("instructions", s.instructions);
     visit("by_class", s.by_class);
@@ -133,139 +119,25 @@ void fields(V&& visit, S& s) {
   }
 }
 
-constexpr const char* kOutcomeNames[] = {"held", "failed", "not_applicable"};
-constexpr size_t kOutcomeCount = std::size(kOutcomeNames);
+static constexpr const char* kOutcomeNames[] = {"held", "failed", "not_applicable"};
+static constexpr size_t kOutcomeCount = std::size(kOutcomeNames);
 
-// ---- writing
-// ------------------------------------------------------------------------------------------------
-
-Json written(const std::string& text) {
-  return text;
-}
-Json written(int64_t value) {
-  return value;
-}
-Json written(bool value) {
-  return value;
-}
-Json written(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-Json written(Verdict verdict) {
+static Json written(Verdict verdict) {
   return std::string(verdict_word(verdict));
 }
-Json written(ControlOutcome outcome) {
+
+static Json written(ControlOutcome outcome) {
   return kOutcomeNames[static_cast<size_t>(outcome)];
 }
-Json written(const std::map<std::string, int64_t>& counts) {
-  Json object = Json::object();
-  for (const auto& [name, count] : counts) object[name] = count;
-  return object;
-}
-Json written(const SassRow& row) {
+
+static Json written(const SassRow& row) {
   if (row.left_out > 0) return Json::array({row.left_out});
   Json array = Json::array({std::string(1, row.change), row.a, row.b});
   if (row.hot) array.push_back("hot");
   return array;
 }
-template <class T>
-Json written(const std::vector<T>& list);
-template <class T>
-Json written(const std::optional<T>& value);
-template <class S>
-Json written(const S& value) {
-  Json object = Json::object();
-  fields([&](const char* key, const auto& member) { object[key] = written(member); }, value);
-  return object;
-}
-template <class T>
-Json written(const std::vector<T>& list) {
-  Json array = Json::array();
-  for (const T& element : list) array.push_back(written(element));
-  return array;
-}
-template <class T>
-Json written(const std::optional<T>& value) {
-  return value ? written(*value) : Json(nullptr);
-}
 
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// Written member by member: 20,000 functions need not stand in memory as one JSON tree.
-class Document {
- public:
-  void add(const char* key, const Json& value) {
-    begin(key);
-    out_ += dumped(value);
-  }
-  template <class T>
-  void add_list(const char* key, const std::vector<T>& list) {
-    begin(key);
-    out_ += '[';
-    for (size_t i = 0; i < list.size(); ++i)
-      out_ += (i ? ",\n  " : "\n  ") + dumped(written(list[i]));
-    out_ += list.empty() ? "]" : "\n ]";
-  }
-  template <class S>
-  void add_fields(const S& value) {
-    fields(
-        [&](const char* key, const auto& member) {
-          using Member = std::decay_t<decltype(member)>;
-          if constexpr (is_list<Member>::value) {
-            add_list(key, member);
-          } else {
-            add(key, written(member));
-          }
-        },
-        value);
-  }
-  std::string finish() { return std::move(out_) + "\n}\n"; }
-
- private:
-  template <class T>
-  struct is_list : std::false_type {};
-  template <class T>
-  struct is_list<std::vector<T>> : std::true_type {};
-
-  void begin(const char* key) {
-    out_ += out_.empty() ? "{\n " : ",\n ";
-    out_ += '"' + std::string(key) + "\": ";
-  }
-  std::string out_;
-};
-
-// ---- reading
-// ------------------------------------------------------------------------------------------------
-
-// The one exception type of this file; it carries the path of keys and never leaves it.
-struct Unfit {
-  std::string message;
-};
-
-void read(const Json& json, std::string& out) {
-  if (!json.is_string()) throw Unfit{"should be a text"};
-  out = json.get<std::string>();
-}
-// No count of a report comes near; what is larger would only overflow where differences are summed.
-constexpr int64_t kMostCount = 1'000'000'000'000;
-
-void read(const Json& json, int64_t& out) {
-  if (!json.is_number_integer()) throw Unfit{"should be a whole number"};
-  bool huge = json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(kMostCount);
-  if (huge || json.get<int64_t>() < -kMostCount) throw Unfit{"is beyond any count"};
-  out = json.get<int64_t>();
-}
-void read(const Json& json, bool& out) {
-  if (!json.is_boolean()) throw Unfit{"should be true or false"};
-  out = json.get<bool>();
-}
-void read(const Json& json, double& out) {
-  if (!json.is_number() && !json.is_null()) throw Unfit{"should be a number"};
-  out = json.is_null() ? 0 : json.get<double>();
-}
-void read(const Json& json, Verdict& out) {
+static void read(const Json& json, Verdict& out) {
   std::string word;
   read(json, word);
   for (size_t v = 0; v < kVerdictCount; ++v) {
@@ -274,7 +146,8 @@ void read(const Json& json, Verdict& out) {
   }
   throw Unfit{"\"" + plain(word) + "\" is no verdict"};
 }
-void read(const Json& json, ControlOutcome& out) {
+
+static void read(const Json& json, ControlOutcome& out) {
   std::string word;
   read(json, word);
   for (size_t i = 0; i < kOutcomeCount; ++i) {
@@ -283,12 +156,8 @@ void read(const Json& json, ControlOutcome& out) {
   }
   throw Unfit{"\"" + plain(word) + "\" is no outcome of a control"};
 }
-void read(const Json& json, std::map<std::string, int64_t>& out) {
-  if (!json.is_object()) throw Unfit{"should be an object"};
-  out.clear();
-  for (const auto& [key, value] : json.items()) read(value, out[key]);
-}
-void read(const Json& json, SassRow& out) {
+
+static void read(const Json& json, SassRow& out) {
   if (!json.is_array() || (json.size() != 1 && json.size() != 3 && json.size() != 4)) {
     throw Unfit{"should be [change, a, b], [change, a, b, \"hot\"] or [left_out]"};
   }
@@ -308,72 +177,6 @@ void read(const Json& json, SassRow& out) {
   read(json[2], out.b);
   out.hot = json.size() == 4;
 }
-template <class T>
-void read(const Json& json, std::vector<T>& out);
-template <class T>
-void read(const Json& json, std::optional<T>& out);
-template <class S>
-void read(const Json& json, S& out) {
-  if (!json.is_object()) throw Unfit{"should be an object"};
-  fields(
-      [&](const char* key, auto& member) {
-        auto found = json.find(key);
-        if (found == json.end()) return;
-        try {
-          read(*found, member);
-        } catch (Unfit& unfit) {
-          throw Unfit{std::string(key) + (unfit.message[0] == '[' ? "" : " ") + unfit.message};
-        }
-      },
-      out);
-}
-template <class T>
-void read(const Json& json, std::vector<T>& out) {
-  if (!json.is_array()) throw Unfit{"should be an array"};
-  out.clear();
-  out.reserve(json.size());
-  for (size_t i = 0; i < json.size(); ++i) {
-    try {
-      read(json[i], out.emplace_back());
-    } catch (Unfit& unfit) {
-      throw Unfit{fmt::format("[{}]{}{}", i, unfit.message[0] == '[' ? "" : " ", unfit.message)};
-    }
-  }
-}
-template <class T>
-void read(const Json& json, std::optional<T>& out) {
-  out.reset();
-  if (!json.is_null()) read(json, out.emplace());
-}
-
-template <class S>
-Result<S> parsed(std::string_view text, std::string_view name) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& problem) {
-    return error(fmt::format("this is no JSON: {}", plain(problem.what())));
-  }
-  std::string schema = json.is_object() && json.contains("schema") && json["schema"].is_string()
-                           ? json["schema"].get<std::string>()
-                           : "";
-  std::string family = fmt::format("namesake.{}/1.", name);
-  if (schema.substr(0, family.size()) != family) {
-    return error(fmt::format(
-        "the schema is \"{}\", not \"{}0\": make the file with `namesake {} --json`, of a "
-        "version whose schema begins with {}",
-        plain(schema), family, name, family));
-  }
-  try {
-    S value;
-    read(json, value);
-    return value;
-  } catch (const Unfit& unfit) {
-    return error(fmt::format("not a report of namesake {}: {}", name, unfit.message));
-  }
-}
-
-}  // namespace
 
 std::string to_json(const Difference& difference) {
   Document document;

@@ -1,0 +1,23 @@
+// A measurement as text, JSON and HTML.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/html.h"
+#include "report/measurement.h"
+#include "report/text.h"
+#include "util/error.h"
+
+namespace namesake::report {
+
+std::string to_text(const Measurement&, const TextStyle&);
+std::string to_html(const Measurement&);
+
+// namesake.measure/1.0; and one kernel alone on a line, as the GPU's process reports it.
+std::string to_json(const Measurement&);
+std::string to_json(const KernelMeasurement&);
+Result<Measurement> measurement_from_json(std::string_view json);
+Result<KernelMeasurement> kernel_measurement_from_json(std::string_view json);
+
+}  // namespace namesake::report
