@@ -1,52 +1,21 @@
-// One file an outcome, CBOR, named by the hash of its key; the key stands inside too, so that a
-// collision or a foreign file is a miss and never a wrong answer. Files are renamed into place.
+// One file an outcome, named by the hash of its key; the key stands inside too, so that a collision
+// or a foreign file is a miss and never a wrong answer. Files are renamed into place.
 #include "assembly/cache.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "assembly/outcome.h"
 #include "util/file.h"
 
 namespace namesake::assembly {
 namespace {
 namespace fs = std::filesystem;
-using json = nlohmann::json;
 
-constexpr int kFormat = 1;   // raised whenever Outcome or the meaning of a field changes
-
-json encoded(const FunctionCode& code) {
-  json result = {code.identity.high, code.identity.low, code.registers, code.stack_bytes, code.spill_store_bytes,
-                 code.spill_load_bytes, code.code_bytes, code.shared_bytes};
-  result.push_back(json::binary({code.code.begin(), code.code.end()}));
-  json branches = json::array(), relocations = json::array();
-  for (const cubin::IndirectBranch& branch : code.indirect_branches) branches.push_back({branch.offset, branch.targets});
-  for (const cubin::Relocation& r : code.relocations) relocations.push_back({r.offset, r.type, r.addend, r.target});
-  result.push_back(std::move(branches));
-  result.push_back(std::move(relocations));
-  return result;
-}
-
-FunctionCode decoded(const json& value) {
-  FunctionCode code;
-  code.identity = {value.at(0).get<uint64_t>(), value.at(1).get<uint64_t>()};
-  code.registers = value.at(2);
-  code.stack_bytes = value.at(3);
-  code.spill_store_bytes = value.at(4);
-  code.spill_load_bytes = value.at(5);
-  code.code_bytes = value.at(6);
-  code.shared_bytes = value.at(7);
-  const json::binary_t& bytes = value.at(8).get_binary();
-  code.code.assign(bytes.begin(), bytes.end());
-  for (const json& branch : value.at(9)) {
-    code.indirect_branches.push_back({branch.at(0).get<uint32_t>(), branch.at(1).get<std::vector<uint32_t>>()});
-  }
-  for (const json& r : value.at(10)) {
-    code.relocations.push_back({r.at(0).get<uint32_t>(), r.at(1).get<uint32_t>(), r.at(2).get<int64_t>(), r.at(3).get<std::string>()});
-  }
-  return code;
+std::string head(const std::string& key) {
+  return fmt::format("{}\n{}", key.size(), key);
 }
 
 }  // namespace
@@ -70,39 +39,21 @@ std::optional<Outcome> Cache::find(const std::string& key) const {
   if (!fs::exists(file, ignored)) return std::nullopt;
   auto content = read_file(file);
   if (!content) return std::nullopt;
-  try {
-    json entry = json::from_cbor(*content);
-    if (entry.at("format") != kFormat || entry.at("key") != salt_ + key) return std::nullopt;
-    Outcome outcome;
-    outcome.diagnostics = entry.at("diagnostics");
-    outcome.addresses_fixed = entry.at("fixed");
-    outcome.wall_seconds = entry.at("wall");
-    outcome.data = {entry.at("data").at(0).get<uint64_t>(), entry.at("data").at(1).get<uint64_t>()};
-    for (auto& [symbol, value] : entry.at("functions").items()) outcome.functions.emplace(symbol, decoded(value));
-    fs::last_write_time(file, fs::file_time_type::clock::now(), ignored);
-    return outcome;
-  } catch (const json::exception&) {
-    return std::nullopt;   // torn, foreign or of another format: as good as absent
-  }
+  std::string expected = head(salt_ + key);
+  if (!content->starts_with(expected)) return std::nullopt;
+  std::optional<Outcome> outcome = decoded_outcome(std::string_view(*content).substr(expected.size()));
+  if (!outcome) return std::nullopt;
+  outcome->cpu_seconds = 0;   // this time it cost nothing
+  fs::last_write_time(file, fs::file_time_type::clock::now(), ignored);
+  return outcome;
 }
 
 void Cache::remember(const std::string& key, const Outcome& outcome) const {
   if (folder_.empty() || !outcome.ok()) return;
-  json functions = json::object();
-  for (auto& [symbol, code] : outcome.functions) functions[symbol] = encoded(code);
-  std::vector<uint8_t> content;
-  try {
-    content = json::to_cbor({{"format", kFormat}, {"key", salt_ + key}, {"diagnostics", outcome.diagnostics},
-                             {"fixed", outcome.addresses_fixed}, {"wall", outcome.wall_seconds},
-                             {"data", {outcome.data.high, outcome.data.low}},
-                             {"functions", std::move(functions)}});
-  } catch (const json::exception&) {
-    return;   // a diagnostic that is no UTF-8
-  }
   fs::path file = file_of(key);
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  (void)write_file(file, {reinterpret_cast<const char*>(content.data()), content.size()});
+  (void)write_file(file, head(salt_ + key) + encoded(outcome));
 }
 
 void Cache::prune(uint64_t limit) const {

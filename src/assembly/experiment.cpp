@@ -22,24 +22,26 @@ std::string Laboratory::key(const Trial& trial) const {
                      trial.keep_code, join(trial.build.options, "\x1f"));
 }
 
-Result<Outcome> Laboratory::assemble(const Trial& trial) const {
+Result<Outcome> assemble(const Trial& trial, const HookVariables& hooks, std::chrono::milliseconds timeout) {
   toolchain::Job job;
   job.ptx = trial.module->text;
   job.architecture = trial.architecture;
   job.opt_level = trial.build.opt_level;
   job.options = trial.build.options;
   job.fixed_addresses = trial.fixed_addresses;
-  job.timeout = timeout_;
+  job.timeout = timeout;
   if (trial.hooked) {
-    job.environment = trial.build.treatment == Treatment::treated     ? hooks_.treated
-                      : trial.build.treatment == Treatment::untreated ? hooks_.untreated
-                                                                      : hooks_.natural;
+    job.environment = trial.build.treatment == Treatment::treated     ? hooks.treated
+                      : trial.build.treatment == Treatment::untreated ? hooks.untreated
+                                                                      : hooks.natural;
   }
   TRY_ASSIGN(toolchain::Assembly assembly, toolchain::assemble(trial.build.assembler, job));
   Outcome outcome;
   outcome.failure = assembly.failure;
   outcome.diagnostics = std::move(assembly.diagnostics);
   outcome.addresses_fixed = assembly.addresses_fixed;
+  outcome.crashed = assembly.crashed;
+  outcome.timed_out = assembly.timed_out;
   outcome.wall_seconds = assembly.wall_seconds;
   outcome.cpu_seconds = assembly.cpu_seconds;
   if (!outcome.ok()) return outcome;
@@ -86,7 +88,7 @@ Status Laboratory::make(const std::vector<Trial>& trials,
       work.size(), workers_,
       [&](size_t i) {
         std::optional<Outcome> known = cache_ ? cache_->find(work[i].first) : std::nullopt;
-        Result<Outcome> outcome = known ? Result<Outcome>(std::move(*known)) : assemble(*work[i].second);
+        Result<Outcome> outcome = known ? Result<Outcome>(std::move(*known)) : assemble(*work[i].second, hooks_, timeout_);
         if (!known && cache_ && outcome) cache_->remember(work[i].first, *outcome);
         std::lock_guard lock(mutex_);
         if (progress) progress(++done, work.size());

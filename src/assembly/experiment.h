@@ -50,9 +50,13 @@ struct Outcome {
   Hash data;                      // module-wide constants and initialised globals
   std::string diagnostics;
   bool addresses_fixed = false;
+  bool crashed = false, timed_out = false;
   double wall_seconds = 0, cpu_seconds = 0;
   bool ok() const { return failure.empty(); }
 };
+
+// One assembly, now. An error only if the assembler could not be started.
+Result<Outcome> assemble(const Trial& trial, const HookVariables& hooks, std::chrono::milliseconds timeout);
 
 class Cache;
 
@@ -74,7 +78,6 @@ class Laboratory {
 
  private:
   std::string key(const Trial& trial) const;
-  Result<Outcome> assemble(const Trial& trial) const;
 
   HookVariables hooks_;
   const Cache* cache_;
