@@ -46,7 +46,7 @@ def matmul(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, 
     right = right + depth[:, None] * down + column[None, :] * across
     total = tl.zeros((M, N), tl.int32 if c.dtype.element_ty == tl.int32 else tl.float32)
     for _ in range(0, k, K):
-        total = tl.dot(tl.load(left), tl.load(right), total, out_dtype=total.dtype)
+        total = tl.dot(tl.load(left), tl.load(right), total, input_precision="ieee", out_dtype=total.dtype)
         left += K
         right += K * down
     tl.store(c + row[:, None] * n + column[None, :], total.to(c.dtype.element_ty))

@@ -3,9 +3,9 @@
 
     kernels/triton/make.py [FOLDER]      writes into FOLDER, kernels/triton by default
 
-Targets. Triton makes wgmma of a tile product for sm_90 and tcgen05 for sm_100, and mma.sync for what came before; kernels
-of all three kinds are made, and those for sm_80 and sm_89 are assembled for sm_90 too, where most of what runs still
-is of their kind. Line information is left out, for it would name this machine's folders.
+Targets. Triton makes wgmma of a tile product for sm_90 and tcgen05 for sm_100, mma.sync for what came before and for tiles of
+less than 64 rows; kernels of all kinds are made, and those for sm_80 and sm_89 are assembled for sm_90 too, where most of
+what runs still is of their kind. Line information is left out, for it would name this machine's folders.
 """
 
 import os
@@ -57,8 +57,8 @@ BLACKWELL = (100, ["sm_100a"])
 
 
 def matmul(where, kind, tile, warps, stages=3, transposed=False):
-    result = {"i8": "i32", "bf16": "bf16"}.get(kind, "fp16")
-    tolerance = (0, 0) if kind == "i8" else (1e-2, 5e-2) if kind == "bf16" else (2e-3, 2e-2)
+    result = {"i8": "i32", "bf16": "bf16", "fp32": "fp32"}.get(kind, "fp16")
+    tolerance = {"i8": (0, 0), "bf16": (1e-2, 5e-2), "fp32": (1e-4, 1e-3)}.get(kind, (2e-3, 2e-2))
     sizes = {name: (4096, [1024, 2048, 4096]) for name in "mnk"}
     buffers = [Buffer("a", kind, "m * k"), Buffer("b", kind, "k * n"), output("c", result, "m * n", *tolerance)]
     if kind == "i8":
@@ -82,7 +82,7 @@ def attention(where, kind, width, queries, keys, warps, causal=False, stages=3):
                 "attention_causal" if causal else "attention", warps, stages)
 
 
-def rows(kernel, reference, columns, block, warps, tolerance):
+def rows(where, kernel, reference, columns, block, warps, tolerance):
     """Kernels that treat each row of a matrix by itself."""
     sizes = {"rows": (2**26 // columns, [1024, 2**26 // columns]), "columns": (columns, [1000, columns])}
     count = "rows" if kernel == "reduce_rows" else "rows * columns"
@@ -93,7 +93,7 @@ def rows(kernel, reference, columns, block, warps, tolerance):
     if kernel.startswith("softmax"):
         arguments.append(("rows", "i32", "rows"))
     arguments.append(("columns", "i32", "columns"))
-    return Case(kernel, *before_hopper("fp32"), sizes, ["rows"], arguments, {"BLOCK": block}, reference, warps)
+    return Case(kernel, *where, sizes, ["rows"], arguments, {"BLOCK": block}, reference, warps)
 
 
 def elementwise(kernel, block, warps=4):
@@ -123,8 +123,8 @@ def gather(block):
                 {"BLOCK": block}, "gather_rows")
 
 
-def n_body(bodies, others):
-    return Case("n_body", *before_hopper("fp32"), {"n": (65536, [16384, 65536])}, [f"n / {bodies}"],
+def n_body(where, bodies, others):
+    return Case("n_body", *where, {"n": (65536, [16384, 65536])}, [f"n / {bodies}"],
                 [Buffer("bodies", "fp32", "4 * n", "uniform", {"low": 0, "high": 1}),
                  output("accelerations", "fp32", "4 * n", 1e-3, 1e-2), ("n", "i32", "n")],
                 {"BODIES": bodies, "OTHERS": others}, "n_body")
@@ -147,18 +147,27 @@ def cases():
     for width, queries, keys, warps in [(64, 128, 64, 8), (64, 64, 64, 4), (128, 128, 64, 4)]:
         for causal in (False, True):
             yield attention(eight, "fp8e5", width, queries, keys, warps, causal)
-    yield rows("softmax", "softmax_rows", 1024, 1024, 4, (1e-4, 1e-7))
-    yield rows("softmax", "softmax_rows", 4096, 4096, 8, (1e-4, 1e-7))
-    yield rows("softmax_passing", "softmax_rows", 8192, 2048, 8, (1e-4, 1e-7))
-    yield rows("layer_norm", "layer_norm_rows", 4096, 1024, 4, (1e-3, 1e-4))
-    yield rows("layer_norm", "layer_norm_rows", 1024, 256, 2, (1e-3, 1e-4))
-    yield rows("reduce_rows", "reduce_rows", 8192, 2048, 8, (1e-4, 1e-3))
+    yield rows(half, "softmax", "softmax_rows", 1024, 1024, 4, (1e-4, 1e-7))
+    yield rows(half, "softmax", "softmax_rows", 4096, 4096, 8, (1e-4, 1e-7))
+    yield rows(half, "softmax_passing", "softmax_rows", 8192, 2048, 8, (1e-4, 1e-7))
+    yield rows(half, "layer_norm", "layer_norm_rows", 4096, 1024, 4, (1e-3, 1e-4))
+    yield rows(half, "layer_norm", "layer_norm_rows", 1024, 256, 2, (1e-3, 1e-4))
+    yield rows(half, "reduce_rows", "reduce_rows", 8192, 2048, 8, (1e-4, 1e-3))
     yield elementwise("gelu", 1024)
     yield elementwise("saxpy", 1024)
     yield transpose(64)
     yield gather(256)
-    yield n_body(128, 32)
-    yield n_body(64, 128)
+    yield n_body(half, 128, 32)
+    yield n_body(half, 64, 128)
+
+    # What Triton makes for the H200 without wgmma.
+    yield matmul(HOPPER, "fp16", (32, 128, 64), 4)
+    yield matmul(HOPPER, "fp32", (64, 64, 16), 4)
+    yield attention(HOPPER, "fp16", 64, 32, 64, 4)
+    yield attention(HOPPER, "fp16", 128, 32, 64, 4, True)
+    yield rows(HOPPER, "softmax_passing", "softmax_rows", 8192, 2048, 8, (1e-4, 1e-7))
+    yield rows(HOPPER, "layer_norm", "layer_norm_rows", 4096, 1024, 4, (1e-3, 1e-4))
+    yield n_body(HOPPER, 128, 32)
     for where in HOPPER, BLACKWELL:
         yield matmul(where, "fp16", (128, 128, 64), 4)
         yield matmul(where, "fp16", (128, 256, 64), 8)

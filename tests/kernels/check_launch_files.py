@@ -17,7 +17,8 @@ import assembler as asm
 
 KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels"
 NVCC = "13.0.88"  # made the committed PTX
-BYTES = {"u64": 8, "i64": 8, "f64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "i8": 1, "u8": 1}
+BYTES = {"u64": 8, "i64": 8, "f64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "i8": 1, "u8": 1,
+         "e4m3": 1, "e5m2": 1}
 FILLS = {"normal": (), "uniform": ("low", "high"), "constant": ("value",), "pattern": ("pattern",), "file": ("file",)}
 
 
@@ -40,6 +41,38 @@ def parameters(ptx, entry):
     return sizes
 
 
+def check_arguments(launch, ptx, entry):
+    buffers = {buffer["name"]: buffer for buffer in launch.get("buffer", [])}
+    used = [argument.get("buffer") or argument.get("tensor_map") for argument in launch["argument"]]
+    assert set(filter(None, used)) == set(buffers), "buffers and arguments do not match"
+    expected = [128 if "tensor_map" in argument else 8 if "buffer" in argument else BYTES[argument["type"]]
+                for argument in launch["argument"]]
+    assert expected == parameters(ptx, entry), f"arguments of {expected} bytes, the PTX has {parameters(ptx, entry)}"
+
+
+def check_numbers(launch):
+    sizes = launch["sizes"]
+    settings = [{size: spec["default"] for size, spec in sizes.items()}]
+    settings += [settings[0] | {size: swept} for size, spec in sizes.items() for swept in spec["sweep"]]
+    for names in settings:
+        for number in launch["launch"]["grid"] + launch["launch"]["block"]:
+            assert value(number, names) > 0, f"{number} is not positive with {names}"
+        value(launch["launch"].get("shared", 0), names)
+        for buffer in launch.get("buffer", []):
+            count = value(buffer["count"], names)
+            assert 0 < count * BYTES[buffer["type"]] <= 4 << 30, f"{buffer['name']} has {count} elements"
+            if "fill" in buffer:
+                for key in FILLS[buffer["fill"]]:
+                    value(buffer[key], names | {"i": count - 1})
+            else:
+                assert buffer.get("output"), f"{buffer['name']} is no output and has no fill"
+            assert not buffer.get("output") or {"relative", "absolute"} == set(buffer["tolerance"])
+        for argument in launch["argument"]:
+            for number in argument.get("shape", []) + [argument.get("value", 0)]:
+                value(number, names)
+    assert any(buffer.get("output") for buffer in launch.get("buffer", [])) or not launch.get("run", True), "has no output"
+
+
 def check(kernel):
     name, entry = kernel["name"], kernel["entry"]
     launch = tomllib.loads((KERNELS / f"{name}.toml").read_text())
@@ -53,33 +86,8 @@ def check(kernel):
     essay = (KERNELS / f"{name}.cu").read_text().split("\n\n")[0]
     assert essay.startswith("//") and "What it shows" in essay, "the source opens with no essay"
 
-    buffers = {buffer["name"]: buffer for buffer in launch.get("buffer", [])}
-    used = [argument.get("buffer") or argument.get("tensor_map") for argument in launch["argument"]]
-    assert set(filter(None, used)) == set(buffers), "buffers and arguments do not match"
-    expected = [128 if "tensor_map" in argument else 8 if "buffer" in argument else BYTES[argument["type"]]
-                for argument in launch["argument"]]
-    assert expected == parameters(ptx, entry), f"arguments of {expected} bytes, the PTX has {parameters(ptx, entry)}"
-
-    sizes = launch["sizes"]
-    settings = [{size: spec["default"] for size, spec in sizes.items()}]
-    settings += [settings[0] | {size: swept} for size, spec in sizes.items() for swept in spec["sweep"]]
-    for names in settings:
-        for number in launch["launch"]["grid"] + launch["launch"]["block"]:
-            assert value(number, names) > 0, f"{number} is not positive with {names}"
-        value(launch["launch"].get("shared", 0), names)
-        for buffer in buffers.values():
-            count = value(buffer["count"], names)
-            assert 0 < count * BYTES[buffer["type"]] <= 4 << 30, f"{buffer['name']} has {count} elements"
-            if "fill" in buffer:
-                for key in FILLS[buffer["fill"]]:
-                    value(buffer[key], names | {"i": count - 1})
-            else:
-                assert buffer.get("output"), f"{buffer['name']} is no output and has no fill"
-            assert not buffer.get("output") or {"relative", "absolute"} == set(buffer["tolerance"])
-        for argument in launch["argument"]:
-            for number in argument.get("shape", []) + [argument.get("value", 0)]:
-                value(number, names)
-    assert any(buffer.get("output") for buffer in buffers.values()) or not launch.get("run", True), "has no output"
+    check_arguments(launch, ptx, entry)
+    check_numbers(launch)
 
 
 def check_fresh():
