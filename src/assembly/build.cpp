@@ -13,13 +13,6 @@ namespace {
 constexpr std::array<std::string_view, 5> kTreatmentNames = {"natural", "treated", "untreated",
                                                              "renamed", "pragma"};
 
-std::optional<Treatment> treatment_of(std::string_view word) {
-  for (size_t i = 0; i < kTreatmentNames.size(); ++i) {
-    if (word == kTreatmentNames[i]) return static_cast<Treatment>(i);
-  }
-  return std::nullopt;
-}
-
 std::string label_of(const Build& build, const Build& other) {
   std::vector<std::string> parts;
   if (build.assembler.path != other.assembler.path) {
@@ -37,6 +30,13 @@ std::string label_of(const Build& build, const Build& other) {
 
 std::string_view treatment_name(Treatment treatment) {
   return kTreatmentNames[static_cast<size_t>(treatment)];
+}
+
+std::optional<Treatment> treatment_of(std::string_view word) {
+  for (size_t i = 0; i < kTreatmentNames.size(); ++i) {
+    if (word == kTreatmentNames[i]) return static_cast<Treatment>(i);
+  }
+  return std::nullopt;
 }
 
 Result<Build> parse_build(std::string_view words, const Build& base,

@@ -1,6 +1,7 @@
 // One way to make a function's code, as a user writes it: "12.9", "O2", "treated", "13.5,untreated,O1".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ enum class Treatment {
   pragma,     // natural, with the official spelling in the body (13.3 and newer)
 };
 std::string_view treatment_name(Treatment);
+std::optional<Treatment> treatment_of(std::string_view word);
 
 struct Build {
   toolchain::Tool assembler;

@@ -3,13 +3,13 @@
 
 #include <memory>
 
+#include "cli/answering_hooks.h"
 #include "cli/bundled.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/text.h"
-#include "session/hook.h"
 #include "assembly/cache.h"
 #include "study/diff.h"
 #include "util/file.h"
@@ -80,16 +80,6 @@ std::string next_command(const report::Difference& difference, const Options& op
   return "namesake trace";
 }
 
-// One answer to every name test, nothing recorded, and no guard: a crash is a finding here.
-Result<session::Hook> make_hook(session::Treatment treatment) {
-  session::Settings settings;
-  session::Rule rule;
-  rule.treatment = treatment;
-  settings.rules = {rule};
-  settings.record = false;
-  return session::Hook::make(settings);
-}
-
 constexpr uint64_t kCacheLimit = uint64_t{512} << 20;
 
 Result<int> run_diff(const Options& options, const Global& global, const std::string& command_line) {
@@ -114,14 +104,12 @@ Result<int> run_diff(const Options& options, const Global& global, const std::st
   if (auto nvcc = toolchain::choose(tools, toolchain::Kind::nvcc, options.front_end)) request.inputs.front_end = *nvcc;
   if (auto nvdisasm = toolchain::choose(tools, toolchain::Kind::nvdisasm, options.disassembler)) request.disassembler = *nvdisasm;
 
-  TRY_ASSIGN(session::Hook natural, make_hook(session::Treatment::natural));
-  TRY_ASSIGN(session::Hook treated, make_hook(session::Treatment::treated));
-  TRY_ASSIGN(session::Hook untreated, make_hook(session::Treatment::untreated));
-  request.hooks = {natural.variables(), treated.variables(), untreated.variables()};
+  TRY_ASSIGN(AnsweringHooks hooks, AnsweringHooks::make());
+  request.hooks = hooks.variables();
   // What an entry means is decided by the hooks and by the code that reads cubins: by this executable.
   TRY_ASSIGN(std::string executable, read_file(own_executable()));
   assembly::Cache cache(options.no_cache ? std::filesystem::path() : assembly::Cache::default_folder(),
-                     natural.key() + treated.key() + untreated.key() + hash_bytes(executable).hex());
+                     hooks.key() + hash_bytes(executable).hex());
   request.cache = &cache;
   request.controls = !options.no_controls;
   if (options.draws > 0) request.draws = options.draws;
