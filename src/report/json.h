@@ -24,6 +24,7 @@
 #include <string_view>
 
 #include "report/difference.h"
+#include "report/probe.h"
 #include "report/trace.h"
 #include "util/error.h"
 
@@ -31,6 +32,7 @@ namespace namesake::report {
 
 std::string to_json(const Difference&);
 std::string to_json(const Trace&);
+std::string to_json(const Probe&);
 
 Result<Difference> difference_from_json(std::string_view json);
 Result<Trace> trace_from_json(std::string_view json);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "report/difference.h"
+#include "report/probe.h"
 #include "report/trace.h"
 
 namespace namesake::report {
@@ -18,5 +19,6 @@ constexpr int kLeastWidth = 40;  // narrower terminals get lines of this width
 
 std::string to_text(const Difference&, const TextStyle&);
 std::string to_text(const Trace&, const TextStyle&);
+std::string to_text(const Probe&, const TextStyle&);
 
 }  // namespace namesake::report

@@ -55,7 +55,7 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29;
 }
 
-Module read_module(std::string_view text) {
+Module read_module(std::string_view text, const std::vector<std::string>& marks) {
   Module module;
   std::vector<std::string_view> words = words_of(text);
   auto word = [&](size_t i) { return i < words.size() ? words[i] : std::string_view(); };
@@ -99,6 +99,9 @@ Module read_module(std::string_view text) {
         function.pragma |= word(i + 1) == "\"mma_throughput\"";
         while (i < words.size() && words[i] != ";") ++i;
         continue;
+      }
+      for (const std::string& mark : marks) {
+        if (words[i] == mark) function.marks.push_back(mark);
       }
       // A front end puts the function's name before those of its parameters.
       size_t parameter = words[i].find("_param_");

@@ -14,6 +14,7 @@
 #include "code.h"
 #include "cubin.h"
 #include "module.h"
+#include "plant.h"
 #include "settings.h"
 
 namespace stand_in {
@@ -133,7 +134,9 @@ Module read_input(const Settings& settings, const Options& options) {
   if (!stream) fatal("Input file '" + options.input + "' could not be opened");
   std::stringstream text;
   text << stream.rdbuf();
-  Module module = read_module(text.str());
+  std::vector<std::string> marks;
+  for (const Plant& plant : read_plants(settings)) marks.push_back(plant.holding);
+  Module module = read_module(text.str(), marks);
   auto abort_with = [&](const std::string& what) {
     std::fprintf(stderr, "ptxas %s, line 1; %s\n", options.input.c_str(), what.c_str());
     fatal("Ptx assembly aborted due to errors");
@@ -191,10 +194,12 @@ int run(int argc, char** argv) {
   uint64_t drawn = draws ? draw(draws) : 0;
   if (options.verbose) std::fprintf(stderr, "ptxas info    : 0 bytes gmem\n");
 
+  std::vector<Plant> plants = read_plants(settings);
   std::vector<Piece> pieces;
   for (const Function& function : module.functions) {
     bool asked = function.entry || options.relocatable;
     bool treated = asked && asks(settings, function.symbol);
+    for (const Plant& plant : plants) treated |= asked && reacts_to(plant, function, options.architecture);
     if (function.pragma && has_pragma(settings)) treated = true;
     bool reacts = react == "all" || (react == "large" && function.statements.size() >= 6);
     treated = treated && reacts && options.opt_level >= 3;

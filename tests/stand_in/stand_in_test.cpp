@@ -93,6 +93,26 @@ TEST_F(StandIn, ReadsOtherTriggersAndOtherWaysToLook) {
   EXPECT_NE(code("bypass=yes", named("incutlassin")), code("", kLarge));
 }
 
+TEST_F(StandIn, PlantedTriggersMatchAsTold) {
+  auto reacts = [&](const std::string& plant, const std::string& name, const std::string& architecture = "sm_90") {
+    return code("trigger=none plant=" + plant, named(name), architecture) != code("trigger=none", kLarge, architecture);
+  };
+  EXPECT_TRUE(reacts("flash", "myflashname"));
+  EXPECT_TRUE(reacts("flash/prefix", "flashnameee"));
+  EXPECT_FALSE(reacts("flash/prefix", "myflashname"));
+  EXPECT_TRUE(reacts("flash/suffix", "nameeeflash"));
+  EXPECT_FALSE(reacts("flash/suffix", "myflashname"));
+  EXPECT_TRUE(reacts("flash/exact", "flash"));
+  EXPECT_FALSE(reacts("flash/exact", "flashnameee"));
+  EXPECT_FALSE(reacts("flash", "myFLASHname"));
+  EXPECT_TRUE(reacts("flash/substring/any", "myFLASHname"));
+  EXPECT_TRUE(reacts("flash/substring/same/add.f32", "myflashname"));
+  EXPECT_FALSE(reacts("flash/substring/same/mul.f32", "myflashname"));
+  EXPECT_TRUE(reacts("flash/substring/same//sm_90", "myflashname"));
+  EXPECT_FALSE(reacts("flash/substring/same//sm_80", "myflashname"));
+  EXPECT_TRUE(reacts("gemm,flash", "myflashname"));
+}
+
 TEST_F(StandIn, ThePragmaTreatsFromItsReleaseOn) {
   ptx::Module module = ptx::parse(kLarge, "large.ptx").value();
   std::string marked = ptx::with_pragma(module, "mma_throughput", {"neutralname"}).text;
