@@ -20,6 +20,8 @@ missing_packages() {
   need libtomlplusplus-dev header toml++/toml.h
   need libexpected-dev header tl/expected.hpp
   need libxxhash-dev header xxhash.h
+  need liblz4-dev header lz4.h
+  need zlib1g-dev header zlib.h
   need libsqlite3-dev header sqlite3.h
   need libzstd-dev header zstd.h
   if [ -n "${1:-}" ]; then

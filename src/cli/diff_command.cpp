@@ -6,6 +6,7 @@
 #include "cli/answering_hooks.h"
 #include "cli/bundled.h"
 #include "cli/command.h"
+#include "cli/diff_command.h"
 #include "cli/output.h"
 #include "report/html.h"
 #include "report/json.h"
@@ -137,6 +138,13 @@ Result<int> run_diff(const Options& options, const Global& global, const std::st
 }
 
 }  // namespace
+
+Result<int> diff_kernel(const std::string& file, const std::string& kernel, const Global& global) {
+  Options options;
+  options.files = {file};
+  options.kernel = kernel;
+  return run_diff(options, global, "namesake diff " + quoted({file, "--kernel", kernel}));
+}
 
 Command add_diff(CLI::App& root, const Global& global) {
   auto options = std::make_shared<Options>();

@@ -19,6 +19,7 @@
 #include <unordered_map>
 
 #include "cubin/elf.h"
+#include "cubin/info.h"
 
 namespace namesake::cubin {
 
@@ -59,22 +60,6 @@ constexpr Attribute kLaunchAttributes[] = {
 bool obeyed_by_launch(uint8_t attribute) {
   return std::find(std::begin(kLaunchAttributes), std::end(kLaunchAttributes), attribute) !=
          std::end(kLaunchAttributes);
-}
-
-struct Info {
-  uint8_t attribute = 0;
-  uint16_t value = 0;  // of the formats without a payload
-  Bytes payload;
-};
-
-// One attribute: format, number, then a 16-bit value (formats 1-3) or a size and as many bytes (4).
-bool next_info(Cursor& cursor, Info& info) {
-  constexpr uint8_t kSized = 4;
-  uint8_t format = cursor.read<uint8_t>();
-  info.attribute = cursor.read<uint8_t>();
-  info.value = cursor.read<uint16_t>();
-  info.payload = format == kSized ? cursor.take(info.value) : Bytes{};
-  return cursor.ok() && format >= 1 && format <= kSized;
 }
 
 template <class Integer>
@@ -128,7 +113,9 @@ class Reader {
 
   Module read() {
     Module module;
-    read_architecture(module);
+    Target target = read_target(elf_);
+    module.architecture = target.architecture;
+    module.architecture_specific = target.specific;
     read_module_info();
     for (uint32_t i = 0; i < elf_.symbols.size(); ++i) {
       const Symbol& symbol = elf_.symbols[i];
@@ -165,24 +152,6 @@ class Reader {
   }
   const Section* section_of(std::string_view prefix, std::string_view symbol) const {
     return section_named(std::string(prefix) + std::string(symbol));
-  }
-
-  // Up to CUDA 12 (ABI 7) the flags' low byte is the architecture; ABI 8 moved it to the second
-  // byte, and CUDA 13 took the "a" out of the flags into .nv.compat.
-  void read_architecture(Module& module) const {
-    constexpr uint8_t kSecondAbi = 8;
-    constexpr uint32_t kAcceleratedV1 = 0x800, kAcceleratedV2 = 0x8;
-    bool second = elf_.abi_version >= kSecondAbi;
-    module.architecture = static_cast<int>(second ? elf_.flags >> 8 & 0xff : elf_.flags & 0xff);
-    module.architecture_specific = elf_.flags & (second ? kAcceleratedV2 : kAcceleratedV1);
-    if (const Section* compat = section_named(".nv.compat")) {
-      constexpr uint8_t kIsaClass = 9;
-      Cursor cursor(compat->data);
-      for (Info info; !cursor.at_end() && next_info(cursor, info);) {
-        if (info.attribute == kIsaClass && (info.value & 0xff) == 1)
-          module.architecture_specific = true;
-      }
-    }
   }
 
   void read_module_info() {

@@ -24,6 +24,7 @@
 #include <string_view>
 
 #include "report/difference.h"
+#include "report/scan.h"
 #include "report/probe.h"
 #include "report/trace.h"
 #include "util/error.h"
@@ -32,6 +33,7 @@ namespace namesake::report {
 
 std::string to_json(const Difference&);
 std::string to_json(const Trace&);
+std::string to_json(const Scan&);  // namesake.scan/1.0: json_scan.cpp says what it holds
 std::string to_json(const Probe&);
 
 Result<Difference> difference_from_json(std::string_view json);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "report/difference.h"
+#include "report/scan.h"
 #include "report/probe.h"
 #include "report/trace.h"
 
@@ -19,6 +20,7 @@ constexpr int kLeastWidth = 40;  // narrower terminals get lines of this width
 
 std::string to_text(const Difference&, const TextStyle&);
 std::string to_text(const Trace&, const TextStyle&);
+std::string to_text(const Scan&, const TextStyle&);
 std::string to_text(const Probe&, const TextStyle&);
 
 }  // namespace namesake::report

@@ -1,0 +1,197 @@
+// Libraries keep GPU code where they like: in .nv_fatbin and __nv_relfatbin, in sections of their own,
+// in arrays of their data, several libraries' worth in one archive. A reader of known sections misses
+// some. So the whole file is searched for what a fatbin and a cubin begin with, 8 and 7 bytes that are
+// nothing else, and what is found says itself how long it is. The bytes of one find are not searched
+// again, or each cubin that is not packed would be found twice.
+//
+// The search must cost less than reading the file from memory: words of four bytes are compared with
+// the four that any position of the pattern puts into an aligned word, in blocks without a branch,
+// which compilers turn into vector code; only a block with a match is looked at byte by byte.
+//
+// Not found: code that an application packs or encrypts in a way of its own.
+#include "cubin/find.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "cubin/fatbin.h"
+#include "util/pool.h"
+
+namespace namesake::cubin {
+namespace {
+
+constexpr Bytes kElf64("\x7f" "ELF\x02\x01\x01", 7);
+constexpr uint16_t kCudaMachine = 190;
+constexpr size_t kElfHeader = 64, kSectionRow = 64, kProgramRow = 56;
+constexpr size_t kBlock = 4096, kChunk = size_t{8} << 20;
+
+constexpr uint32_t word(Bytes pattern, size_t at) {
+  uint32_t value = 0;
+  for (size_t i = 4; i-- > 0;) value = value << 8 | static_cast<uint8_t>(pattern[at + i]);
+  return value;
+}
+
+// Whether the block may hold the start of a pattern: every start puts its bytes k … k + 3 into an
+// aligned word, for one k of 0 … 3.
+bool may_hold(const char* block, size_t bytes) {
+  constexpr uint32_t kWords[] = {word(kFatbinMagic, 0), word(kFatbinMagic, 1), word(kFatbinMagic, 2), word(kFatbinMagic, 3),
+                                 word(kElf64, 0),       word(kElf64, 1),       word(kElf64, 2),       word(kElf64, 3)};
+  uint32_t any = 0;
+  for (size_t i = 0; i < bytes / 4; ++i) {
+    uint32_t value;
+    std::memcpy(&value, block + i * 4, 4);
+    for (uint32_t each : kWords) any |= value == each;
+  }
+  return any != 0;
+}
+
+// Starts within [begin, end); what follows a start may reach beyond.
+std::vector<uint64_t> starts_in(Bytes file, size_t begin, size_t end) {
+  std::vector<uint64_t> starts;
+  for (size_t block = begin; block < end; block += kBlock) {
+    // A start in the block's last bytes has its aligned word in the next block.
+    size_t stop = std::min(block + kBlock, end), seen = std::min(stop + 8, file.size());
+    bool last = seen - block < kBlock + 8;
+    if (!last && !may_hold(file.data() + block, kBlock + 8)) continue;
+    Bytes view = file.substr(0, seen);
+    for (size_t at = block; at < stop; ++at) {
+      char first = view[at];
+      if (first != kFatbinMagic[0] && first != kElf64[0]) continue;
+      if (file.compare(at, kFatbinMagic.size(), kFatbinMagic) == 0 || file.compare(at, kElf64.size(), kElf64) == 0)
+        starts.push_back(at);
+    }
+  }
+  return starts;
+}
+
+struct ElfShape {
+  uint16_t machine = 0;
+  uint64_t section_table = 0, program_table = 0;
+  uint16_t sections = 0, programs = 0, names = 0;
+};
+
+std::optional<ElfShape> elf_shape(Bytes file) {
+  Cursor cursor(file);
+  if (!file.starts_with(kElf64)) return std::nullopt;
+  ElfShape shape;
+  cursor.skip(18);
+  shape.machine = cursor.read<uint16_t>();
+  cursor.skip(4 + 8);
+  shape.program_table = cursor.read<uint64_t>();
+  shape.section_table = cursor.read<uint64_t>();
+  cursor.skip(4 + 2 + 2);
+  shape.programs = cursor.read<uint16_t>();
+  cursor.skip(2);
+  shape.sections = cursor.read<uint16_t>();
+  shape.names = cursor.read<uint16_t>();
+  if (!cursor.ok()) return std::nullopt;
+  return shape;
+}
+
+// Nobody says how long a cubin is: it ends behind the last of its tables and sections.
+uint64_t cubin_extent(Bytes file, const ElfShape& shape) {
+  uint64_t end = kElfHeader;
+  auto reach = [&](uint64_t offset, uint64_t size) {
+    auto last = checked_add(offset, size);
+    end = std::max(end, last && *last <= file.size() ? *last : file.size());
+  };
+  reach(shape.section_table, uint64_t{shape.sections} * kSectionRow);
+  if (shape.programs > 0) reach(shape.program_table, uint64_t{shape.programs} * kProgramRow);
+  Cursor rows(file);
+  rows.seek(shape.section_table);
+  for (uint16_t i = 0; i < shape.sections && rows.ok(); ++i) {
+    rows.skip(4);
+    uint32_t type = rows.read<uint32_t>();
+    rows.skip(16);
+    uint64_t offset = rows.read<uint64_t>(), size = rows.read<uint64_t>();
+    rows.skip(24);
+    constexpr uint32_t kNone = 0, kNoBits = 8;
+    if (rows.ok() && type != kNone && type != kNoBits) reach(offset, size);
+  }
+  return end;
+}
+
+struct HostSection {
+  uint64_t begin = 0, end = 0;
+  std::string_view name;
+};
+
+// The sections of a host program; none for anything else.
+std::vector<HostSection> host_sections(Bytes file) {
+  std::vector<HostSection> sections;
+  auto shape = elf_shape(file);
+  if (!shape || shape->machine == kCudaMachine) return sections;
+  auto table = slice(file, shape->section_table, uint64_t{shape->sections} * kSectionRow);
+  if (!table) return sections;
+  Bytes names;
+  std::vector<uint32_t> name_offsets;
+  Cursor rows(*table);
+  for (uint16_t i = 0; i < shape->sections; ++i) {
+    name_offsets.push_back(rows.read<uint32_t>());
+    uint32_t type = rows.read<uint32_t>();
+    rows.skip(16);
+    uint64_t offset = rows.read<uint64_t>(), size = rows.read<uint64_t>();
+    rows.skip(24);
+    constexpr uint32_t kNoBits = 8;
+    auto data = type == kNoBits ? std::nullopt : slice(file, offset, size);
+    sections.push_back({offset, data ? offset + size : offset, {}});
+    if (i == shape->names && data) names = *data;
+  }
+  for (size_t i = 0; i < sections.size(); ++i) {
+    Cursor name(names);
+    name.seek(name_offsets[i]);
+    sections[i].name = name.take_string();
+  }
+  std::sort(sections.begin(), sections.end(), [](const HostSection& a, const HostSection& b) { return a.begin < b.begin; });
+  return sections;
+}
+
+std::string section_at(const std::vector<HostSection>& sections, uint64_t offset) {
+  auto after = std::upper_bound(sections.begin(), sections.end(), offset,
+                                [](uint64_t value, const HostSection& section) { return value < section.begin; });
+  while (after != sections.begin()) {
+    --after;
+    if (offset < after->end) return std::string(after->name);
+    if (after->begin != after->end) break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Find> find_code(Bytes file, int workers) {
+  std::vector<std::vector<uint64_t>> starts((file.size() + kChunk - 1) / kChunk);
+  for_each_parallel(starts.size(), workers, [&](size_t i) {
+    starts[i] = starts_in(file, i * kChunk, std::min((i + 1) * kChunk, file.size()));
+  });
+  std::vector<HostSection> sections = host_sections(file);
+  std::vector<Find> finds;
+  uint64_t free = 0;
+  for (const std::vector<uint64_t>& chunk : starts) {
+    for (uint64_t offset : chunk) {
+      if (offset < free) continue;
+      Find find;
+      find.offset = offset;
+      find.bytes = file.substr(offset);
+      find.fatbin = find.bytes.starts_with(kFatbinMagic);
+      if (find.fatbin) {
+        Cursor cursor(find.bytes);
+        cursor.skip(kFatbinMagic.size());
+        uint64_t size = cursor.read<uint64_t>();
+        if (!cursor.ok()) continue;
+        if (auto whole = slice(find.bytes, 0, checked_add(size, 16).value_or(UINT64_MAX))) find.bytes = *whole;
+      } else {
+        auto shape = elf_shape(find.bytes);
+        if (!shape || shape->machine != kCudaMachine) continue;
+        find.bytes = find.bytes.substr(0, cubin_extent(find.bytes, *shape));
+      }
+      find.section = section_at(sections, offset);
+      free = offset + find.bytes.size();
+      finds.push_back(std::move(find));
+    }
+  }
+  return finds;
+}
+
+}  // namespace namesake::cubin

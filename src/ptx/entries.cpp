@@ -1,0 +1,49 @@
+#include "ptx/entries.h"
+
+#include <algorithm>
+
+namespace namesake::ptx {
+namespace {
+
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+}
+
+// The word behind a directive that stands in code, not in a comment or as part of a longer word.
+std::string_view word_behind(std::string_view text, size_t directive, size_t length) {
+  size_t at = directive + length;
+  if (at >= text.size() || is_name(text[at])) return {};
+  size_t line = text.rfind('\n', directive);
+  line = line == std::string_view::npos ? 0 : line + 1;
+  if (text.substr(line, directive - line).find("//") != std::string_view::npos) return {};
+  while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r')) ++at;
+  size_t end = at;
+  while (end < text.size() && is_name(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+}  // namespace
+
+ListedText list_entries(std::string_view text) {
+  constexpr std::string_view kTarget = ".target", kEntry = ".entry";
+  ListedText listed;
+  for (size_t at = text.find(kTarget); at != std::string_view::npos; at = text.find(kTarget, at + 1)) {
+    listed.target = word_behind(text, at, kTarget.size());
+    if (!listed.target.empty()) break;
+  }
+  for (size_t at = text.find(kEntry); at != std::string_view::npos; at = text.find(kEntry, at + 1)) {
+    std::string_view symbol = word_behind(text, at, kEntry.size());
+    if (symbol.empty()) continue;
+    size_t begin = static_cast<size_t>(symbol.data() - text.data());
+    // A body, or a declaration alone.
+    size_t brace = text.find('{', begin), semicolon = text.find(';', begin);
+    if (brace > semicolon || brace == std::string_view::npos) continue;
+    size_t close = text.find("\n}", brace);
+    size_t end = close == std::string_view::npos ? text.size() : close + 2;
+    listed.entries.push_back({symbol, end - begin});
+    at = end - 1;
+  }
+  return listed;
+}
+
+}  // namespace namesake::ptx

@@ -1,0 +1,278 @@
+#include "study/scan.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+#include "assembly/inputs.h"
+#include "cubin/listing.h"
+#include "ptx/entries.h"
+#include "study/symbol.h"
+#include "util/mapping.h"
+#include "util/text.h"
+
+namespace namesake::study {
+namespace {
+
+// What assemblers are known to ask names for. The second is asked for as a prefix, but a name that
+// holds it elsewhere is worth a look too.
+constexpr std::string_view kTriggers[] = {"cutlass", "__cuda_uf_stub_"};
+
+bool asked_for(const ScanRequest& request, std::string_view symbol, std::string_view architecture) {
+  const auto& wanted = request.architectures;
+  if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), architecture) == wanted.end()) return false;
+  const std::string& glob = request.kernel_glob;
+  return glob.empty() || glob_match(glob, symbol) || glob_match(glob, demangled_name(symbol)) ||
+         glob_match(glob, demangled(symbol));
+}
+
+// A function, and where it stands in its container, whatever the order in which workers came to it.
+struct Listed {
+  report::ScannedFunction function;
+  uint64_t offset = 0, entry = 0, number = 0;
+};
+
+struct Found {
+  std::string_view symbol;
+  report::ScannedFunction function;
+  bool wanted = true;
+};
+
+class Scanner {
+ public:
+  Scanner(const ScanRequest& request, report::Scan& scan) : request_(request), scan_(scan) {
+    scan_.triggers.assign(std::begin(kTriggers), std::end(kTriggers));
+    for (const std::string& text : request.denied) {
+      if (std::find(scan_.triggers.begin(), scan_.triggers.end(), text) == scan_.triggers.end()) scan_.triggers.push_back(text);
+    }
+  }
+
+  void piece(const Piece& piece, uint64_t file) {
+    std::vector<Found> found;
+    std::string problem;
+    if (piece.content == cubin::Content::cubin) {
+      problem = list_cubin(piece, found);
+    } else if (piece.content == cubin::Content::ptx) {
+      list_ptx(piece, found);
+    }
+    std::lock_guard lock(mutex_);
+    if (!problem.empty()) scan_.problems.push_back(std::move(problem));
+    int64_t container = count(piece, file, found);
+    uint64_t number = 0;
+    for (Found& each : found) {
+      ++number;
+      if (!each.wanted) continue;
+      each.function.symbol = symbol_number(each.symbol);
+      each.function.container = container;
+      functions_.push_back({std::move(each.function), piece.offset, piece.entry, number});
+    }
+  }
+
+  void problem(std::string sentence) {
+    std::lock_guard lock(mutex_);
+    scan_.problems.push_back(std::move(sentence));
+  }
+
+  size_t kernels() {
+    std::lock_guard lock(mutex_);
+    return functions_.size();
+  }
+
+  // In the order of files and of what lies in them, symbols by their first use.
+  void finish() {
+    std::vector<size_t> order(containers_.size());
+    std::vector<int64_t> place(containers_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::tie(containers_[a].first, containers_[a].second.name) < std::tie(containers_[b].first, containers_[b].second.name);
+    });
+    for (size_t i = 0; i < order.size(); ++i) {
+      place[order[i]] = static_cast<int64_t>(i);
+      scan_.containers.push_back(std::move(containers_[order[i]].second));
+    }
+    for (Listed& each : functions_) each.function.container = place[static_cast<size_t>(each.function.container)];
+    std::sort(functions_.begin(), functions_.end(), [](const Listed& a, const Listed& b) {
+      return std::tie(a.function.container, a.offset, a.entry, a.number) < std::tie(b.function.container, b.offset, b.entry, b.number);
+    });
+    std::vector<int64_t> new_number(symbols_.size(), -1);
+    std::vector<std::string_view> by_number(symbols_.size());
+    for (const auto& [symbol, number] : symbols_) by_number[static_cast<size_t>(number)] = symbol;
+    for (Listed& each : functions_) {
+      auto old = static_cast<size_t>(each.function.symbol);
+      if (new_number[old] < 0) {
+        new_number[old] = static_cast<int64_t>(scan_.symbols.size());
+        scan_.symbols.push_back({std::string(by_number[old]), {}, {}});
+      }
+      each.function.symbol = new_number[old];
+      scan_.functions.push_back(std::move(each.function));
+    }
+    for (report::ScannedSymbol& symbol : scan_.symbols) {
+      symbol.library = library_of(symbol.symbol);
+      for (const std::string& trigger : scan_.triggers) {
+        auto places = places_of(symbol.symbol, trigger);
+        if (!places.empty()) symbol.triggers.push_back({trigger, std::move(places)});
+      }
+    }
+    std::sort(scan_.problems.begin(), scan_.problems.end());
+  }
+
+ private:
+  std::string list_cubin(const Piece& piece, std::vector<Found>& found) const {
+    std::string origin = piece.entry ? fmt::format("{}: entry {} of the fatbin at {:#x}", piece.container, piece.entry, piece.offset)
+                                     : fmt::format("{}: the cubin at {:#x}", piece.container, piece.offset);
+    auto listing = cubin::list_functions(piece.bytes, origin);
+    if (!listing) return listing.error().message;
+    std::string architecture(piece.architecture);
+    if (architecture.empty()) architecture = fmt::format("sm_{}{}", listing->architecture, listing->architecture_specific ? "a" : "");
+    for (const cubin::ListedFunction& each : listing->functions) {
+      Found one;
+      one.symbol = each.symbol;
+      one.function.architecture = architecture;
+      one.function.code = true;
+      one.function.kernel = each.entry;
+      one.function.bytes = static_cast<int64_t>(std::min<uint64_t>(each.code_bytes, piece.bytes.size()));
+      one.function.registers = each.registers;
+      one.wanted = asked_for(request_, each.symbol, architecture);
+      found.push_back(std::move(one));
+    }
+    return "";
+  }
+
+  void list_ptx(const Piece& piece, std::vector<Found>& found) const {
+    ptx::ListedText listed = ptx::list_entries(piece.bytes);
+    for (const ptx::ListedEntry& each : listed.entries) {
+      Found one;
+      one.symbol = each.symbol;
+      one.function.architecture = listed.target.empty() ? piece.architecture : listed.target;
+      one.function.kernel = true;
+      one.function.bytes = static_cast<int64_t>(each.bytes);
+      one.wanted = asked_for(request_, each.symbol, one.function.architecture);
+      found.push_back(std::move(one));
+    }
+  }
+
+  int64_t count(const Piece& piece, uint64_t file, const std::vector<Found>& found) {
+    std::string key = std::to_string(file) + ' ' + std::string(piece.container);
+    auto [at, is_new] = container_numbers_.try_emplace(std::move(key), containers_.size());
+    if (is_new) containers_.push_back({file, {std::string(piece.container), static_cast<int64_t>(piece.container_bytes)}});
+    report::Container& container = containers_[at->second].second;
+    switch (piece.content) {
+      case cubin::Content::cubin: ++container.cubins; break;
+      case cubin::Content::ptx: ++container.ptx; break;
+      case cubin::Content::ir: ++container.ir; break;
+      case cubin::Content::other: ++container.other; break;
+    }
+    if (piece.packing == cubin::Packing::lz4) ++container.lz4;
+    if (piece.packing == cubin::Packing::zstd) ++container.zstd;
+    if (!piece.section.empty()) ++container.sections[std::string(piece.section)];
+    for (const Found& each : found) {
+      if (each.function.kernel) ++(each.function.code ? container.kernels : container.ptx_kernels);
+    }
+    return static_cast<int64_t>(at->second);
+  }
+
+  int64_t symbol_number(std::string_view symbol) {
+    return symbols_.try_emplace(std::string(symbol), static_cast<int64_t>(symbols_.size())).first->second;
+  }
+
+  const ScanRequest& request_;
+  report::Scan& scan_;
+  std::mutex mutex_;
+  std::vector<std::pair<uint64_t, report::Container>> containers_;  // with the number of their file
+  std::unordered_map<std::string, size_t> container_numbers_;
+  std::unordered_map<std::string, int64_t> symbols_;
+  std::vector<Listed> functions_;
+};
+
+Walk walk_for(const ScanRequest& request) {
+  Walk walk;
+  walk.stop = request.stop;
+  walk.limits = request.limits;
+  walk.workers = request.workers;
+  return walk;
+}
+
+}  // namespace
+
+Result<report::Scan> scan(const ScanRequest& request) {
+  auto start = std::chrono::steady_clock::now();
+  report::Scan scan;
+  Scanner scanner(request, scan);
+  for (uint64_t i = 0; i < request.files.size(); ++i) {
+    std::string name = request.files[i].string();
+    scan.files.push_back(name);
+    auto file = MappedFile::open(request.files[i]);
+    if (!file) {
+      scanner.problem(file.error().message);
+      continue;
+    }
+    scan.file_bytes += static_cast<int64_t>(file->bytes().size());
+    Walk walk = walk_for(request);
+    walk.problem = [&](std::string sentence) { scanner.problem(std::move(sentence)); };
+    walk.piece = [&](const Piece& piece) {
+      scanner.piece(piece, i);
+      if (request.progress) request.progress(fmt::format("{}: {} kernels", name, scanner.kernels()));
+    };
+    scan.unpacked_bytes += static_cast<int64_t>(study::walk(file->bytes(), name, walk));
+    if (request.stop && request.stop()) return error("interrupted");
+  }
+  scanner.finish();
+  scan.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  scan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return scan;
+}
+
+Result<CarriedPtx> find_ptx(const ScanRequest& request) {
+  std::mutex mutex;
+  std::optional<CarriedPtx> best;
+  std::vector<std::string> problems;
+  bool code_only = false;
+  Walk walk = walk_for(request);
+  walk.problem = [&](std::string sentence) {
+    std::lock_guard lock(mutex);
+    problems.push_back(std::move(sentence));
+  };
+  walk.piece = [&](const Piece& piece) {
+    if (piece.content == cubin::Content::cubin) {
+      auto listing = cubin::list_functions(piece.bytes, piece.container);
+      if (!listing) return;
+      for (const cubin::ListedFunction& each : listing->functions) {
+        if (!asked_for(request, each.symbol, piece.architecture)) continue;
+        std::lock_guard lock(mutex);
+        code_only = true;
+      }
+    }
+    if (piece.content != cubin::Content::ptx) return;
+    ptx::ListedText listed = ptx::list_entries(piece.bytes);
+    for (const ptx::ListedEntry& each : listed.entries) {
+      if (!asked_for(request, each.symbol, listed.target)) continue;
+      CarriedPtx found{std::string(piece.container), std::string(piece.options), std::string(listed.target), std::string(each.symbol), {}};
+      std::lock_guard lock(mutex);
+      auto rank = [](const CarriedPtx& ptx) {
+        return std::make_tuple(-assembly::architecture_number(ptx.target), ptx.container, ptx.kernel);
+      };
+      if (best && rank(*best) <= rank(found)) continue;
+      found.text = piece.bytes;
+      best = std::move(found);
+    }
+  };
+  for (const std::filesystem::path& path : request.files) {
+    TRY_ASSIGN(MappedFile file, MappedFile::open(path));
+    study::walk(file.bytes(), path.string(), walk);
+    if (request.stop && request.stop()) return error("interrupted");
+  }
+  if (best) return *best;
+  std::string name = request.kernel_glob;
+  if (code_only) return error(fmt::format("{} is there as machine code alone, without its PTX, so it cannot be assembled again", name));
+  if (!problems.empty()) return error(fmt::format("no PTX of \"{}\"; {}", name, problems.front()));
+  return error(fmt::format("no kernel matches \"{}\"; --list shows all of them", name));
+}
+
+}  // namespace namesake::study
