@@ -1,0 +1,34 @@
+// What to measure again to know whether a policy still holds: the launch files and sizes that its
+// evidence names, and the assemblers at hand that it speaks of.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policy/policy.h"
+#include "toolchain/toolchain.h"
+#include "util/error.h"
+
+namespace namesake::measure {
+
+using Sizes = std::map<std::string, int64_t>;
+
+struct Retake {
+  std::vector<toolchain::Tool> assemblers;
+  std::map<Sizes, std::vector<std::filesystem::path>> launch_files;
+  std::vector<std::string> notes;  // what it speaks of and is not at hand
+};
+
+// The ptxas that a policy was measured with, as far as they are at hand; a rule for every assembler
+// asks for the first of `tools`.
+std::vector<toolchain::Tool> assemblers_of(const policy::Policy& policy,
+                                           const std::vector<toolchain::Tool>& tools,
+                                           std::vector<std::string>& notes);
+
+// Evidence is looked for beside the policy, launch files where the evidence says or beside it. An
+// error names the first file that is missing.
+Result<Retake> retake_of(const policy::Policy& policy, const std::vector<toolchain::Tool>& tools);
+
+}  // namespace namesake::measure
