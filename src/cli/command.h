@@ -32,6 +32,8 @@ Command add_run(CLI::App& root, const Global& global);
 Command add_census(CLI::App& root, const Global& global);
 Command add_scan(CLI::App& root, const Global& global);
 Command add_probe(CLI::App& root, const Global& global);
+Command add_measure(CLI::App& root, const Global& global);
+Command add_tune(CLI::App& root, const Global& global);
 Command add_toolchain(CLI::App& root, const Global& global);
 Command add_doctor(CLI::App& root, const Global& global);
 Command add_completion(CLI::App& root, const Global& global);

@@ -6,10 +6,22 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "gpu/jit.h"
 #include "toolchain/in_process.h"
 #include "util/file.h"
 
 namespace namesake::cli {
+namespace {
+
+// For the first GPU: those of one machine share an architecture, or the user names another machine.
+Result<std::string> assemble_with_driver(const std::string& library, const std::string& ptx) {
+  TRY_ASSIGN(const auto driver, gpu::load_driver(library));
+  TRY_ASSIGN(const gpu::Device device, gpu::open_device(*driver, 0));
+  TRY_ASSIGN(const gpu::Context context, gpu::Context::retain(*driver, device));
+  return gpu::assemble_by_driver(context, ptx);
+}
+
+}  // namespace
 
 Command add_in_process(CLI::App& root, const Global&) {
   struct Options {
@@ -18,7 +30,7 @@ Command add_in_process(CLI::App& root, const Global&) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("assemble-in-process", "Assemble one file by a library");
   app->group("");
-  app->add_option("kind", options->kind)->required()->check(CLI::IsMember({"nvrtc", "nvjitlink"}));
+  app->add_option("kind", options->kind)->required()->check(CLI::IsMember({"nvrtc", "nvjitlink", "driver"}));
   app->add_option("library", options->library)->required();
   app->add_option("architecture", options->architecture)->required();
   app->add_option("input", options->input)->required();
@@ -30,6 +42,8 @@ Command add_in_process(CLI::App& root, const Global&) {
     std::string cubin;
     if (options->kind == "nvrtc") {
       TRY_ASSIGN(cubin, toolchain::assemble_with_nvrtc(options->library, text, options->architecture));
+    } else if (options->kind == "driver") {
+      TRY_ASSIGN(cubin, assemble_with_driver(options->library, text));
     } else {
       TRY_ASSIGN(cubin, toolchain::assemble_with_nvjitlink(options->library, text, options->architecture));
     }

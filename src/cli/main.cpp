@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
 
   std::vector<cli::Command> commands = {
       cli::add_diff(app, global),      cli::add_trace(app, global),  cli::add_run(app, global),
-      cli::add_census(app, global), cli::add_scan(app, global),    cli::add_probe(app, global), cli::add_toolchain(app, global), cli::add_doctor(app, global), cli::add_completion(app, global),
+      cli::add_census(app, global), cli::add_scan(app, global),    cli::add_probe(app, global), cli::add_measure(app, global), cli::add_tune(app, global), cli::add_toolchain(app, global), cli::add_doctor(app, global), cli::add_completion(app, global),
       cli::add_manual(app, global),    cli::add_in_process(app, global)};
   try {
     app.parse(static_cast<int>(end - argv), argv);

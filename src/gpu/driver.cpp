@@ -79,6 +79,8 @@ Result<Device> open_device(const Driver& driver, int ordinal) {
   TRY_ASSIGN(device.major, attribute(driver, device.handle, kComputeCapabilityMajor));
   TRY_ASSIGN(device.minor, attribute(driver, device.handle, kComputeCapabilityMinor));
   TRY_ASSIGN(device.multiprocessors, attribute(driver, device.handle, kMultiprocessorCount));
+  TRY_ASSIGN(device.threads_per_multiprocessor,
+             attribute(driver, device.handle, kMaxThreadsPerMultiprocessor));
   TRY_ASSIGN(device.l2_bytes, attribute(driver, device.handle, kL2CacheBytes));
   TRY_ASSIGN(device.shared_bytes_per_block,
              attribute(driver, device.handle, kMaxSharedBytesPerBlockOptin));

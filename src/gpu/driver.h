@@ -25,6 +25,7 @@ struct Device {
   std::string bus_id;
   int major = 0, minor = 0;
   int multiprocessors = 0;
+  int threads_per_multiprocessor = 0;
   int l2_bytes = 0;
   int shared_bytes_per_block = 0;  // the most a kernel can opt in to
   size_t memory_bytes = 0;

@@ -18,6 +18,7 @@ struct CUevent_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
 struct CUgraphNode_st;
+struct CUlinkState_st;
 
 namespace namesake::gpu {
 
@@ -32,6 +33,7 @@ enum ResultCode : int {
 enum DeviceAttribute : int {
   kMultiprocessorCount = 16,
   kL2CacheBytes = 38,
+  kMaxThreadsPerMultiprocessor = 39,
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
   kMaxSharedBytesPerBlockOptin = 97,
@@ -122,6 +124,13 @@ inline constexpr int kCaptureThreadLocal = 1;
   X(context_synchronize, "cuCtxSynchronize", ())                                                   \
   X(module_load, "cuModuleLoadDataEx",                                                             \
     (CUmod_st * *module, const void* image, unsigned options, int* names, void** values))          \
+  X(link_create, "cuLinkCreate_v2",                                                                \
+    (unsigned options, int* names, void** values, CUlinkState_st** state))                         \
+  X(link_add, "cuLinkAddData_v2",                                                                  \
+    (CUlinkState_st * state, int kind, void* data, size_t bytes, const char* name,                 \
+     unsigned options, int* names, void** values))                                                 \
+  X(link_complete, "cuLinkComplete", (CUlinkState_st * state, void** cubin, size_t* bytes))        \
+  X(link_destroy, "cuLinkDestroy", (CUlinkState_st * state))                                       \
   X(module_unload, "cuModuleUnload", (CUmod_st * module))                                          \
   X(module_function, "cuModuleGetFunction",                                                        \
     (CUfunc_st * *function, CUmod_st * module, const char* name))                                  \

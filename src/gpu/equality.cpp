@@ -121,12 +121,13 @@ std::vector<double> values_of(std::span<const std::byte> bytes, Element element)
   return values;
 }
 
-std::vector<std::byte> poison(size_t bytes, uint64_t run) {
+std::vector<std::byte> poison(size_t bytes, uint64_t run, size_t first) {
   const uint64_t flip = run % 2 ? ~uint64_t{0} : 0;
   std::vector<std::byte> pattern(bytes);
   for (size_t i = 0; i < bytes; ++i) {
-    const uint64_t word = mix(run / 2 * 0x100000000 + i / 8) ^ flip;
-    pattern[i] = static_cast<std::byte>(word >> (i % 8 * 8));
+    const size_t place = first + i;
+    const uint64_t word = mix(run / 2 * 0x100000000 + place / 8) ^ flip;
+    pattern[i] = static_cast<std::byte>(word >> (place % 8 * 8));
   }
   return pattern;
 }

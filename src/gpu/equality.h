@@ -34,8 +34,9 @@ const char* name_of(Element element);
 double value_of(std::span<const std::byte> bytes, Element element, size_t index);
 
 // Bytes that an output holds before a run. Two runs whose numbers differ by one differ in every bit
-// of every byte, so an element that a kernel leaves unwritten always shows as a difference.
-std::vector<std::byte> poison(size_t bytes, uint64_t run);
+// of every byte, so an element that a kernel leaves unwritten always shows as a difference. `first`
+// is the place of the first byte in the output.
+std::vector<std::byte> poison(size_t bytes, uint64_t run, size_t first = 0);
 
 struct Difference {
   size_t elements = 0;   // compared

@@ -41,14 +41,17 @@ struct MeasureRequest {
   bool own_assemblers = false;               // … unless the two builds differ in it
   std::filesystem::path cubin_a, cubin_b;    // given instead of builds: one file, one launch file
   std::optional<toolchain::Tool> front_end;  // nvcc for CUDA source
+  bool compile = false;                      // also where PTX of it lies ready in ptx/
   std::vector<std::string> front_end_options;
   std::optional<toolchain::Tool> disassembler;  // without it no loops are counted
   assembly::HookVariables hooks;
   Care care;
+  int controls = 0;  // > 0: so many runs of kernels against themselves instead, in turn
   int device = 0;
   std::string driver_library = "libcuda.so.1";  // tests stand in for the driver here
   std::string management_library = "libnvidia-ml.so.1";
-  int workers = 1;  // for assemblies and host references
+  std::filesystem::path own_executable;  // of the tool: the child in which the driver assembles
+  int workers = 1;                       // for assemblies and host references
   std::chrono::milliseconds assembly_timeout{std::chrono::minutes(5)};
   std::function<void(std::string_view)> progress = [](std::string_view) {};
   std::function<bool()> stop = [] { return false; };
@@ -58,9 +61,16 @@ struct MeasureRequest {
 // kernel that fails is a finding, and the others go on.
 Result<report::Measurement> measure(const MeasureRequest& request);
 
-// What a kernel's parts come to; the sentence in `meaning` says it. Pure, for tests and recorded
-// data.
+// What a kernel's parts come to, and the sentence that says it. Pure, for tests and recorded data.
 report::Finding judge(const report::KernelMeasurement& kernel);
 std::string explain(const report::KernelMeasurement& kernel);
+
+// Of kernels timed against themselves (the same code, loaded twice), in control runs or beside the
+// builds: every verdict but "no difference" and "undecided" is a false alarm.
+struct FalseAlarms {
+  int64_t runs = 0, alarms = 0;
+  int64_t in_dead_band = 0;  // alarms whose interval lies inside the dead band
+};
+FalseAlarms false_alarms(const report::Measurement& measurement);
 
 }  // namespace namesake::measure

@@ -13,6 +13,7 @@
 #include "policy/policy.h"
 #include "policy/pattern.h"
 #include "util/text.h"
+#include "util/toml_characters.h"
 
 namespace namesake::policy {
 namespace {
@@ -22,66 +23,12 @@ constexpr int64_t kFormat = 1;
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
-// Letters to change between two words, for "did you mean".
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 bool is_architecture(std::string_view text) {
   if (!text.starts_with("sm_")) return false;
   text.remove_prefix(3);
   size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   std::string_view suffix = text.substr(digits);
   return digits >= 2 && digits <= 3 && (suffix.empty() || suffix == "a" || suffix == "f");
-}
-
-// What toml++ must not see. It (3.3) runs into undefined behaviour on most characters beyond ASCII that
-// it looks at outside of texts and comments; and what it takes for a text is its own matter where marks
-// are unbalanced. So it gets ASCII alone but for comments. Texts over several lines have no use in a
-// policy, and without them a line can be read alone.
-Status check_characters(std::string_view text, std::string_view origin) {
-  int number = 0;
-  for (std::string_view line : split(text, '\n')) {
-    ++number;
-    char quote = 0;  // the text we are in, by the mark that ends it
-    for (size_t i = 0; i < line.size(); ++i) {
-      char c = line[i];
-      bool line_end = c == '\r' && i + 1 == line.size();
-      if ((static_cast<unsigned char>(c) < 32 && c != '\t' && !line_end) || c == 127) {
-        return error(fmt::format("{}:{}: a control character (0x{:02x}); is this a text file?", origin, number,
-                                 static_cast<unsigned>(static_cast<unsigned char>(c))));
-      }
-      if (static_cast<unsigned char>(c) >= 128) {
-        return error(fmt::format("{}:{}: a character beyond ASCII {}", origin, number,
-                                 quote ? "in a text; write it as \\uXXXX between \"\""
-                                       : "outside of quotes; is it a copied quotation mark or space?"));
-      }
-      if (quote) {
-        if (c == '\\' && quote == '"') ++i;
-        if (c == quote) quote = 0;
-        continue;
-      }
-      if (c == '#') break;
-      if (c != '"' && c != '\'') continue;
-      if (line.substr(i, 3) == std::string(3, c)) {
-        return error(fmt::format("{}:{}: write a text on one line, between one quotation mark each",
-                                 origin, number));
-      }
-      quote = c;
-    }
-  }
-  return {};
 }
 
 class Reader {
@@ -119,9 +66,9 @@ class Reader {
       // Long words are nobody's slip of the finger, and not worth a square of work.
       std::string_view nearest = *std::min_element(
           keys.begin(), keys.end(), [&](std::string_view a, std::string_view b) {
-            return word.size() < 64 && distance(word, a) < distance(word, b);
+            return word.size() < 64 && edit_distance(word, a) < edit_distance(word, b);
           });
-      bool close = word.size() < 64 && distance(word, nearest) <= 3;
+      bool close = word.size() < 64 && edit_distance(word, nearest) <= 3;
       std::vector<std::string> known(keys.begin(), keys.end());
       return fail(static_cast<int>(key.source().begin.line),
                   fmt::format("unknown key '{}' in {}; {}", word.substr(0, 64), where,
@@ -317,7 +264,7 @@ Result<Policy> parse(std::string_view text, std::string origin) {
   if (text.size() > kSizeLimit) {
     return error(fmt::format("{}: {} bytes are more than a policy can have", origin, text.size()));
   }
-  TRY(check_characters(text, origin));
+  TRY(check_toml_characters(text, origin));
   toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& failure = parsed.error();

@@ -132,6 +132,7 @@ static void fields(V&& visit, S& s) {
   visit("launch", s.launch);
   visit("a", s.a);
   visit("b", s.b);
+  visit("failure", s.failure);
   visit("finding", s.finding);
   visit("meaning", s.meaning);
   visit("inputs", s.inputs);
@@ -193,20 +194,32 @@ std::string to_json(const KernelMeasurement& kernel) {
   return dumped(written(kernel));
 }
 
+std::string to_json(const Gpu& gpu) {
+  return dumped(written(gpu));
+}
+
 Result<Measurement> measurement_from_json(std::string_view json) {
   return parsed<Measurement>(json, "measure");
 }
 
-Result<KernelMeasurement> kernel_measurement_from_json(std::string_view text) {
+template <class S>
+static Result<S> part_from_json(std::string_view text) {
   try {
-    KernelMeasurement kernel;
-    read(Json::parse(text), kernel);
-    return kernel;
+    S part;
+    read(Json::parse(text), part);
+    return part;
   } catch (const Unfit& unfit) {
     return error(unfit.message);
   } catch (const Json::exception& problem) {
     return error(plain(problem.what()));
   }
+}
+
+Result<KernelMeasurement> kernel_measurement_from_json(std::string_view json) {
+  return part_from_json<KernelMeasurement>(json);
+}
+Result<Gpu> gpu_from_json(std::string_view json) {
+  return part_from_json<Gpu>(json);
 }
 
 }  // namespace namesake::report

@@ -54,7 +54,7 @@ struct OutputEquality {
   std::string buffer, type;
   int64_t elements = 0, differing = 0;
   int64_t first = 0;                // index of the first that differs
-  double value_a = 0, value_b = 0;  // there
+  std::string value_a, value_b;  // there
   double largest = 0;               // |a - b| over the finite ones
 };
 struct InputSet {
@@ -122,10 +122,11 @@ struct KernelMeasurement {
   std::string file;                        // the PTX, CUDA source or cubin
   std::string symbol, name;                // mangled and readable
   std::string architecture;                // assembled for
-  std::string assembler, assembler_build;  // "13.0.88"; "driver JIT 580.159.04"
+  std::string assembler, assembler_build;  // "13.0.88"; "driver JIT"
   std::map<std::string, int64_t> sizes;
   std::string launch;  // "32×32 blocks of 256 threads, 48 kB shared"
   MeasuredBuild a, b;
+  std::string failure;  // "" or why it could not be measured, whatever the builds
   Finding finding = Finding::failed;
   std::string meaning;  // one sentence
   std::vector<InputSet> inputs;

@@ -14,10 +14,12 @@ namespace namesake::report {
 std::string to_text(const Measurement&, const TextStyle&);
 std::string to_html(const Measurement&);
 
-// namesake.measure/1.0; and one kernel alone on a line, as the GPU's process reports it.
+// namesake.measure/1.0; and its parts alone on a line, as the GPU's process reports them.
 std::string to_json(const Measurement&);
 std::string to_json(const KernelMeasurement&);
+std::string to_json(const Gpu&);
 Result<Measurement> measurement_from_json(std::string_view json);
 Result<KernelMeasurement> kernel_measurement_from_json(std::string_view json);
+Result<Gpu> gpu_from_json(std::string_view json);
 
 }  // namespace namesake::report

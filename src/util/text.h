@@ -25,6 +25,9 @@ std::string demangled(std::string_view symbol);
 // The readable name without its parameters, as people write globs: "ns::sgemm<128>".
 std::string demangled_name(std::string_view symbol);
 
+// Letters to change between two words, for "did you mean".
+size_t edit_distance(std::string_view a, std::string_view b);
+
 // Dotted version numbers compare by number: 12.9 < 12.10.
 int compare_versions(std::string_view a, std::string_view b);
 

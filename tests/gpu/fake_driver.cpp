@@ -26,6 +26,9 @@ struct CUevent_st {
 struct CUgraph_st {
   std::vector<std::string> kernels;
 };
+struct CUlinkState_st {
+  std::string text;
+};
 struct CUgraphExec_st {
   std::vector<std::string> kernels;
 };
@@ -100,6 +103,8 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
       return *value = 0, 0;
     case kL2CacheBytes:
       return *value = 1 << 20, 0;
+    case kMaxThreadsPerMultiprocessor:
+      return *value = 2048, 0;
     case kMaxSharedBytesPerBlockOptin:
       return *value = 232448, 0;
   }
@@ -130,6 +135,18 @@ int cuModuleLoadDataEx(CUmod_st** out, const void* image, unsigned options, int*
     return kInvalidImage;
   }
   return *out = &module, 0;
+}
+int cuLinkCreate_v2(unsigned, int*, void**, CUlinkState_st** state) {
+  return *state = new CUlinkState_st, 0;
+}
+int cuLinkAddData_v2(CUlinkState_st* state, int, void* data, size_t bytes, const char*, unsigned, int*, void**) {
+  return state->text.assign(static_cast<const char*>(data), bytes), 0;
+}
+int cuLinkComplete(CUlinkState_st* state, void** cubin, size_t* bytes) {
+  return *cubin = state->text.data(), *bytes = state->text.size(), 0;
+}
+int cuLinkDestroy(CUlinkState_st* state) {
+  return delete state, 0;
 }
 int cuModuleUnload(CUmod_st*) {
   return 0;

@@ -1,0 +1,77 @@
+// The buffers of one kernel on the GPU: guarded, filled, poisoned, and what an argument list points
+// at.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/memory.h"
+#include "gpu/module.h"
+#include "measure/checker.h"
+#include "measure/inputs.h"
+#include "measure/plan.h"
+
+namespace namesake::measure {
+
+// Memory between two guard zones (gpu/equality.h).
+class Guarded {
+ public:
+  static Result<Guarded> allocate(const gpu::Context& context, const gpu::Stream& stream,
+                                  size_t bytes);
+  gpu::DeviceAddress address() const { return memory_.address() + gpu::kGuardBytes; }
+  size_t bytes() const { return bytes_; }
+  // "" or where the first wrong byte lies: "12 bytes past the end".
+  Result<std::string> damage(const gpu::Stream& stream) const;
+
+ private:
+  gpu::Buffer memory_;
+  size_t bytes_ = 0;
+};
+
+class KernelMemory {
+ public:
+  static Result<KernelMemory> create(const gpu::Context& context, const Checker& checker,
+                                     const gpu::Stream& stream, const Plan& plan, int workers);
+
+  // Puts a set of inputs in place.
+  Status load(InputKind kind);
+  // Outputs as they must be before run number `run`: filled anew, or poisoned.
+  Status prepare_outputs(uint64_t run);
+
+  size_t outputs() const { return outputs_.size(); }
+  const BufferPlan& output(size_t i) const { return plan_->buffers[outputs_[i]]; }
+  // Keeps the outputs as they are now, under one of two numbers, to compare with later.
+  Status keep(size_t slot);
+  Result<bool> same_as_kept(size_t slot, size_t output) const;
+  Result<std::vector<std::byte>> read_output(size_t output) const;
+  Result<std::vector<std::byte>> read_kept(size_t slot, size_t output) const;
+
+  // "" or the first buffer written to outside its bounds, in words.
+  Result<std::string> damage() const;
+
+  // The content of a buffer in the set last loaded, made on the host.
+  std::vector<std::byte> host_content(size_t buffer) const;
+  gpu::DeviceAddress address(size_t buffer) const { return buffers_[buffer].address(); }
+
+  // As gpu::launch takes them; they point into this object.
+  std::vector<void*> arguments();
+
+ private:
+  const gpu::Context* context_ = nullptr;
+  const Checker* checker_ = nullptr;
+  const gpu::Stream* stream_ = nullptr;
+  const Plan* plan_ = nullptr;
+  int workers_ = 1;
+  std::vector<Guarded> buffers_;
+  std::vector<Content> contents_;
+  std::vector<size_t> outputs_;       // places of the outputs among the buffers
+  std::vector<gpu::Buffer> kept_[2];  // by output
+  std::vector<std::optional<gpu::Buffer>>
+      pristine_;  // by output: what a filled one is restored from
+  gpu::Buffer palette_;
+  std::vector<uint64_t> scalars_;  // by argument: addresses and numbers
+  std::vector<gpu::TensorMap> maps_;
+};
+
+}  // namespace namesake::measure
