@@ -20,7 +20,9 @@ class Call(ctypes.Structure):
                 ("cu_seqlens_q", ctypes.c_void_p), ("cu_seqlens_kv", ctypes.c_void_p),
                 ("total_q", ctypes.c_int64), ("total_kv", ctypes.c_int64),
                 ("seqused_q", ctypes.c_void_p), ("seqused_kv", ctypes.c_void_p),
-                ("causal", ctypes.c_bool), ("softmax_scale", ctypes.c_float)]
+                ("causal", ctypes.c_bool), ("softmax_scale", ctypes.c_float), ("key_splits", ctypes.c_int64)]
+
+FILL_DEVICE = -1
 
 
 class Library:
@@ -29,7 +31,7 @@ class Library:
         for name in ("namesake_attention_query", "namesake_attention_forward"):
             getattr(self.functions, name).restype = ctypes.c_int
 
-    def prepare(self, q, k, v, o, causal, workspace):
+    def prepare(self, q, k, v, o, causal, workspace, key_splits=0):
         """A function of a stream that enqueues one call, and the kernel's number. q … o are [batch][length][heads][dim];
         workspace(bytes) gives a tensor of that size."""
         def tensor(t):
@@ -39,7 +41,7 @@ class Library:
         call = Call(struct_bytes=ctypes.sizeof(Call), dtype=DTYPES[str(q.dtype).removeprefix("torch.")],
                     batch=q.shape[0], seqlen_q=q.shape[1], seqlen_kv=k.shape[1], heads_q=q.shape[2],
                     heads_kv=k.shape[2], head_dim=q.shape[3], q=tensor(q), k=tensor(k), v=tensor(v), o=tensor(o),
-                    causal=causal)
+                    causal=causal, key_splits=key_splits)
         message = ctypes.create_string_buffer(MESSAGE_BYTES)
         size, kernel = ctypes.c_size_t(), ctypes.c_int32()
         if self.functions.namesake_attention_query(ctypes.byref(call), ctypes.byref(size), ctypes.byref(kernel),

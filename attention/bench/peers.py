@@ -17,10 +17,10 @@ import time
 import library
 import paired
 
-SCHEMA = "namesake.attention-peers/1.1"  # 1.1: each side alone, too
+SCHEMA = "namesake.attention-peers/1.2"  # 1.1: each side alone, too; 1.2: decoding
 LENGTHS = [512 << i for i in range(8)]
 TRITON_LENGTHS = (2048, 16384)
-FLASH, TRITON, OURS = "FlashAttention-3", "Triton", "namesake"
+FLASH, TRITON, OURS, DIVIDED = "FlashAttention-3", "Triton", "namesake", "namesake, keys divided"
 CHECKED_ROWS = 4
 SHORTEST_TIMING = 2.0  # ms
 ALONE_ROUNDS = 3
@@ -28,30 +28,43 @@ ALONE_ROUNDS = 3
 
 class Cell:
     def __init__(self, dim, causal, length):
-        self.dim, self.causal, self.length = dim, causal, length
-        self.batch, self.heads = 4, 16 if dim == 256 else 32
+        self.section, self.dim, self.causal, self.length = "cells", dim, causal, length
+        self.batch, self.heads, self.rows = 4, 16 if dim == 256 else 32, length
+        self.heads_kv = self.heads
         self.mask = "causal" if causal else "full"
         self.name = f"bf16-d{dim}-{self.mask}-n{length}"
         self.flops = 4 * self.batch * self.heads * length**2 * dim * (0.5 if causal else 1)
 
 
+class Decode(Cell):
+    """One query row a head over many keys, 32 heads on 8: what dividing the keys is for."""
+
+    def __init__(self, dim, batch, length):
+        super().__init__(dim, False, length)
+        self.section, self.batch, self.rows, self.heads, self.heads_kv = "decode", batch, 1, 32, 8
+        self.name = f"bf16-d{dim}-decode-n{length}-h32x8-b{batch}"
+        self.flops = 4 * batch * self.heads * length * dim
+
+
 def cells(glob):
     every = [Cell(dim, causal, length) for length in LENGTHS for dim in (64, 128, 256) for causal in (False, True)]
+    every += [Decode(128, batch, length) for batch in (1, 8) for length in (2048, 8192, 32768, 131072)]
     return [cell for cell in every if fnmatch.fnmatch(cell.name, glob)]
 
 
 def tensors(torch, cell):
-    shape = (cell.batch, cell.length, cell.heads, cell.dim)
     generator = torch.Generator("cuda").manual_seed(1)
-    return [torch.randn(shape, dtype=torch.bfloat16, device="cuda", generator=generator) for _ in range(3)]
+    return [torch.randn((cell.batch, rows, heads, cell.dim), dtype=torch.bfloat16, device="cuda", generator=generator)
+            for rows, heads in ((cell.rows, cell.heads), (cell.length, cell.heads_kv), (cell.length, cell.heads_kv))]
 
 
 def worst_error(torch, cell, q, k, v, o):
     """The worst head's ‖o − exact‖₂ / ‖exact‖₂ over some rows, in double precision; one batch, a head at a time."""
-    rows = torch.tensor([(2 * i + 1) * cell.length // (2 * CHECKED_ROWS) for i in range(CHECKED_ROWS)], device="cuda")
+    rows = torch.tensor([(2 * i + 1) * cell.rows // (2 * CHECKED_ROWS) for i in range(CHECKED_ROWS)], device="cuda")
     worst = 0.0
     for head in range(cell.heads):
-        query, key, value = q[0, rows, head].double(), k[0, :, head].double(), v[0, :, head].double()
+        head_kv = head * cell.heads_kv // cell.heads
+        query, key, value = q[0, rows, head].double(), k[0, :, head_kv].double(), v[0, :, head_kv].double()
         scores = query @ key.T / math.sqrt(cell.dim)
         if cell.causal:
             scores.masked_fill_(torch.arange(cell.length, device="cuda")[None, :] > rows[:, None], float("-inf"))
@@ -63,18 +76,25 @@ def worst_error(torch, cell, q, k, v, o):
 
 def sides(torch, cell, ours, flash, triton, q, k, v):
     """name → (a function that enqueues one call on the current stream, its output after a call)."""
-    mine = torch.empty_like(q)
-    run, kernel = ours.prepare(q, k, v, mine, cell.causal,
-                               lambda size: torch.empty(size, dtype=torch.uint8, device="cuda"))
-    result = {OURS: (lambda: run(torch.cuda.current_stream().cuda_stream), lambda: mine)}
+    def our_side(key_splits):
+        output = torch.empty_like(q)
+        run, kernel = ours.prepare(q, k, v, output, cell.causal,
+                                   lambda size: torch.empty(size, dtype=torch.uint8, device="cuda"), key_splits)
+        return (lambda: run(torch.cuda.current_stream().cuda_stream), lambda: output), kernel
+
+    mine, kernel = our_side(0)
+    result = {OURS: mine}
+    if cell.section == "decode":
+        result[DIVIDED], _ = our_side(library.FILL_DEVICE)
     if flash:
         output = [None]
 
         def call_flash():
-            output[0] = flash(q, k, v, causal=cell.causal)
+            # 0: as many splits as it judges best, what its own decoding asks for.
+            output[0] = flash(q, k, v, causal=cell.causal, num_splits=0 if cell.section == "decode" else 1)
 
         result[FLASH] = (call_flash, lambda: output[0][0] if isinstance(output[0], tuple) else output[0])
-    if triton and cell.length in TRITON_LENGTHS:
+    if triton and cell.section == "cells" and cell.length in TRITON_LENGTHS:
         theirs = torch.empty_like(q)
         result[TRITON] = (lambda: triton(q, k, v, theirs, cell.causal), lambda: theirs)
     return result, kernel
@@ -86,6 +106,7 @@ def measure(torch, cell, ours, flash, triton, milliseconds):
     entry = {"cell": cell.name, "kernel": kernel, "flops": cell.flops, "sides": {}}
     names, graphs, alone = list(candidates), [], []
     side_stream = torch.cuda.Stream()
+    side_stream.wait_stream(torch.cuda.current_stream())  # the inputs are made there
     for name in names:
         call, output = candidates[name]
         with torch.cuda.stream(side_stream):
@@ -117,6 +138,8 @@ def measure(torch, cell, ours, flash, triton, milliseconds):
                                  "milliseconds": paired.median(side) / calls}
         if name != OURS:
             entry["sides"][name]["speed_ratio"] = paired.ratio(side, times[names.index(OURS)])
+        if DIVIDED in names and name != DIVIDED:
+            entry["sides"][name]["ratio_to_divided"] = paired.ratio(side, times[names.index(DIVIDED)])
     entry |= {"rounds": rounds, "calls_a_timing": calls}
     return entry
 
@@ -174,13 +197,13 @@ def main():
     figures = json.loads((pathlib.Path(__file__).parent / "peer_figures.json").read_text())
     document = {"schema": SCHEMA,
                 "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "gpu": {"name": torch.cuda.get_device_name()}, "with": versions, "cells": []}
+                "gpu": {"name": torch.cuda.get_device_name()}, "with": versions, "cells": [], "decode": []}
     if options.output.exists():
         before = json.loads(options.output.read_text())
         if before.get("schema") != SCHEMA or before.get("with") != versions:
             sys.exit(f"peers.py: {options.output} holds another run: give another file or remove it")
         document = before
-    done = {entry["cell"] for entry in document["cells"]}
+    done = {entry["cell"] for section in ("cells", "decode") for entry in document[section]}
     for cell in cells(options.cells):
         if cell.name in done:
             continue
@@ -188,7 +211,7 @@ def main():
             print(f"note: the time is up before {cell.name}; the same command goes on from there", file=sys.stderr)
             break
         entry = measure(torch, cell, ours, flash, triton, options.milliseconds)
-        document["cells"].append(entry)
+        document[cell.section].append(entry)
         judge(document, figures)
         options.output.write_text(json.dumps(document, indent=1) + "\n")
         speeds = ", ".join(f"{name} {side['teraflops']:.0f}" for name, side in entry["sides"].items())

@@ -72,8 +72,16 @@ class Peers(unittest.TestCase):
         peers.judge(document, figures)
         self.assertFalse(document["judgement"]["void"])
 
+    def test_decoding_has_a_table_of_its_own(self):
+        side = lambda ms: {"milliseconds": ms, "ratio_to_divided": {"ratio": ms / 0.1, "interval": [1.9, 2.1]}}
+        table = tables.decode_table({"decode": [{"cell": "bf16-d128-decode-n8192-h32x8-b1", "sides": {
+            "namesake": side(0.3), "namesake, keys divided": {"milliseconds": 0.1}, "FlashAttention-3": side(0.2)}}]})
+        self.assertIn("| 300.0 | 100.0 | 200.0 | 2.000 (1.900–2.100) |", table)
+
     def test_cells_have_the_names_of_the_bench(self):
         self.assertEqual([cell.name for cell in peers.cells("*-d128-causal-n4096")], ["bf16-d128-causal-n4096"])
+        self.assertEqual([cell.name for cell in peers.cells("*decode-n2048*")],
+                         ["bf16-d128-decode-n2048-h32x8-b1", "bf16-d128-decode-n2048-h32x8-b8"])
 
 
 class Tables(unittest.TestCase):

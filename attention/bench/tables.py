@@ -4,8 +4,8 @@
     tables.py docs/attention.md results/attention-cudnn.json [results/attention-peers.json] [--check]
 
 Tables: `attention-cudnn` (speed by head_dim, mask and length, each cell with the ratio to cuDNN and its interval),
-`attention-peers` (FlashAttention-3 and Triton), `attention-sustained`, `attention-error`, `attention-origin` (where and with
-what it was measured). --check changes nothing and ends with 1 if the document is not what the results say.
+`attention-peers` (FlashAttention-3 and Triton), `attention-decode` (keys divided), `attention-sustained`, `attention-error`,
+`attention-origin` (where and with what it was measured). --check changes nothing and ends with 1 if the document is not what the results say.
 """
 
 import argparse
@@ -88,6 +88,18 @@ def peers_table(document):
     return block(rows, lengths)
 
 
+def decode_table(document):
+    names = list(dict.fromkeys(name for cell in document["decode"] for name in cell["sides"]))
+    text = ("| cell | " + " | ".join(f"{name}, µs" for name in names) + " | FA3's time / ours, divided (95%) |\n"
+            + "| " + " | ".join(["---"] * (len(names) + 2)) + " |\n")
+    for cell in document["decode"]:
+        sides = cell["sides"]
+        times = [f"{1000 * sides[name]['milliseconds']:.1f}" if name in sides else "" for name in names]
+        flash = sides.get("FlashAttention-3", {}).get("ratio_to_divided")
+        text += f"| {cell['cell']} | " + " | ".join(times) + f" | {ratio_text(flash)} |\n"
+    return text
+
+
 def sustained_table(document):
     text = ("| cell | | TFLOP/s | MHz | W | flop/clk/SM | of peak | GFLOP/J |\n"
             "| --- | --- | --- | --- | --- | --- | --- | --- |\n")
@@ -136,6 +148,8 @@ def tables(documents):
                  "attention-error": error_table(documents["bench"])}
     if "peers" in documents:
         made["attention-peers"] = peers_table(documents["peers"])
+        if documents["peers"].get("decode"):
+            made["attention-decode"] = decode_table(documents["peers"])
     return made
 
 

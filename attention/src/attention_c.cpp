@@ -58,6 +58,7 @@ Status translate(const namesake_attention_call* call, Forward& f) {
   f.seqused_kv = call->seqused_kv;
   f.causal = call->causal;
   f.softmax_scale = call->softmax_scale;
+  f.key_splits = call->key_splits;
   return {};
 }
 

@@ -72,6 +72,7 @@ std::string describe(const Problem& p) {
   if (p.seqused_q) text += " seqused_q";
   if (p.seqused_kv) text += " seqused_kv";
   if (p.causal) text += " causal";
+  if (p.key_splits != 1) append(text, "key_splits", p.key_splits);
   char scale[32];
   std::snprintf(scale, sizeof scale, " scale %.9g", p.softmax_scale);
   return text + scale;

@@ -25,7 +25,8 @@ struct Problem {
       nullptr;  // padded: the length in use of each sequence, on the device, or null
   const int32_t* seqused_kv = nullptr;
 
-  bool causal = false;  // bottom-right aligned: query row i sees keys j <= i + len_kv - len_q
+  int32_t key_splits = 1;  // see split.h; 0: as many as fill the device
+  bool causal = false;     // bottom-right aligned: query row i sees keys j <= i + len_kv - len_q
   float softmax_scale = 1.0f;
 };
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "split.h"
+
 namespace namesake::attention {
 namespace {
 
@@ -143,6 +145,9 @@ Status validate(const Forward& call, Problem& problem) {
   if (!std::isfinite(call.softmax_scale) || call.softmax_scale < 0)
     return invalid("softmax_scale is " + std::to_string(call.softmax_scale) +
                    ": give a positive number, or 0 for 1/sqrt(head_dim)");
+  if (call.key_splits != kFillDevice) {
+    if (Status s = check_size("key_splits", call.key_splits, 0, kMostSplits); !s.ok()) return s;
+  }
   if (Status s = check_lengths(call); !s.ok()) return s;
 
   Problem p;
@@ -164,6 +169,9 @@ Status validate(const Forward& call, Problem& problem) {
   p.cu_seqlens_kv = call.cu_seqlens_kv;
   p.seqused_q = call.seqused_q;
   p.seqused_kv = call.seqused_kv;
+  p.key_splits = call.key_splits == kFillDevice ? 0
+                 : call.key_splits == 0         ? 1
+                                                : static_cast<int32_t>(call.key_splits);
   p.causal = call.causal;
   p.softmax_scale = call.softmax_scale > 0 ? call.softmax_scale
                                            : 1.0f / std::sqrt(static_cast<float>(call.head_dim));

@@ -44,6 +44,9 @@ enum class Kernel : uint8_t {
   hopper,     // TMA and wgmma, compute capability 9.0, takes what TMA can load
 };
 
+// For Forward::key_splits.
+inline constexpr int64_t kFillDevice = -1;
+
 struct Forward {
   DType dtype = DType::fp16;
   int64_t batch = 1, seqlen_q = 0, seqlen_kv = 0;  // with varying lengths: the longest there may be
@@ -72,6 +75,14 @@ struct Forward {
   // Aligned at the bottom right: row i sees the keys j <= i + length_kv - length_q.
   bool causal = false;
   float softmax_scale = 0;  // 0: 1/sqrt(head_dim)
+
+  // Into how many parts each sequence's keys are divided, so that a few rows over many keys occupy
+  // the whole device. Parts are computed side by side, left in the workspace in fp32, and put
+  // together by a second kernel. 0 and 1 divide nothing; 2 to 128 give that many parts: a sequence
+  // still has the same bits alone and in a batch, though other ones than undivided. kFillDevice
+  // divides into as many as fill the device and gives that up: the bits then depend on the batch,
+  // the heads and the device. The reference divides nothing.
+  int64_t key_splits = 0;
 
   Kernel kernel = Kernel::automatic;
 };

@@ -61,7 +61,10 @@ typedef struct {
   const int32_t* seqused_kv;
   bool causal;
   float softmax_scale; /* 0: 1/sqrt(head_dim) */
+  int64_t key_splits;  /* 0: none; 2 to 128; NAMESAKE_ATTENTION_FILL_DEVICE */
 } namesake_attention_call;
+
+#define NAMESAKE_ATTENTION_FILL_DEVICE (-1)
 
 /* What forward would do: how much workspace it needs and by which kernel (each may be null).
  * Launches nothing. */

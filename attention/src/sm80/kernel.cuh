@@ -65,19 +65,23 @@ __device__ inline uint32_t step_address(uint32_t lane_address, int step) {
 // registers are better used.
 struct Work {
   int32_t batch, head, first_row, rows;
-  Sequence sequence;
+  int32_t part, blocks;  // of the keys, where they are divided (split.h); the blocks it may visit
+  Sequence sequence;     // the part's
 };
 
-template <int kRows>
+template <int kRows, int kKeys>
 __device__ inline Work work_of(const Launch& launch) {
   const Problem& p = launch.problem;
-  const int index = block_index();
+  const int part = block_index() % p.key_splits;
+  const int index = block_index() / p.key_splits;
   const int pair = index / launch.tiles_per_head;  // of batch and head
   int tile = index % launch.tiles_per_head;
   if (p.causal) tile = launch.tiles_per_head - 1 - tile;  // the longest first
   const int batch = pair / p.heads_q;
-  const Sequence s = sequence_of(p, batch);
-  return {batch, pair % p.heads_q, tile * kRows, min(kRows, s.length_q - tile * kRows), s};
+  const auto [s, blocks] = part_of(sequence_of(p, batch), part, p.key_splits, kKeys);
+  return {
+      batch, pair % p.heads_q, tile * kRows, min(kRows, s.length_q - tile * kRows), part, blocks,
+      s};
 }
 
 template <typename Element, int kHeadDim>
@@ -105,13 +109,14 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
   const Problem& p = launch.problem;
   const float scale = p.softmax_scale * kLog2e;
 
-  const Work work = work_of<T::kRows>(launch);
+  const Work work = work_of<T::kRows, T::kKeys>(launch);
   const Sequence& s = work.sequence;
   if (work.rows <= 0) return;
   const int first_row = work.first_row;
   const int keys_of_all =
       keys_seen(p, s, first_row);  // every row of the tile sees the keys before this one
-  const int key_tiles = (keys_seen(p, s, first_row + work.rows - 1) + T::kKeys - 1) / T::kKeys;
+  const int key_tiles =
+      min(work.blocks, (keys_seen(p, s, first_row + work.rows - 1) + T::kKeys - 1) / T::kKeys);
   const int diagonal = s.length_kv - s.length_q;
 
   const int head_kv = work.head / (p.heads_q / p.heads_kv);
@@ -249,7 +254,7 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
   // Each warp turns its own rows around in its own part of Q's buffer, which nobody else reads.
   wait_for_copies();
   __syncthreads();  // where there was no key, Q's copies may still have been under way
-  const Work done = work_of<T::kRows>(launch);
+  const Work done = work_of<T::kRows, T::kKeys>(launch);
   const int64_t row0 = done.sequence.first_q + done.first_row;
 #pragma unroll
   for (int band = 0; band < T::kBands; band++) {
@@ -259,15 +264,51 @@ __global__ void __launch_bounds__(kThreads, Tile<kHeadDim>::kBlocksPerMultiproce
       sum += __shfl_xor_sync(~0u, sum, 1);
       sum += __shfl_xor_sync(~0u, sum, 2);
       const float inverse = sum == 0 ? 0 : 1 / sum;
+#pragma unroll
+      for (int j = 0; j < kColumnGroups; j++) {
+        o[band][j][2 * half] *= inverse;
+        o[band][j][2 * half + 1] *= inverse;
+      }
+      // From here on the sum is the row's LSE.
+      row_sum[band][half] = sum == 0 ? -INFINITY : row_max[band][half] * scale * kLn2 + __logf(sum);
+    }
+  }
+
+  if (p.key_splits > 1) {
+#pragma unroll
+    for (int band = 0; band < T::kBands; band++) {
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        const int row = warp_row + band * 16 + half * 8 + group;
+        if (row >= done.rows) continue;
+        const int64_t at = partial_row(p, done.part, done.batch, done.head, row0 + row);
+        float* to = launch.partials.o + at * p.head_dim + 2 * quad;
+#pragma unroll
+        for (int j = 0; j < kColumnGroups; j++) {
+          if (8 * j < p.head_dim) {
+            *reinterpret_cast<float2*>(to + 8 * j) =
+                make_float2(o[band][j][2 * half], o[band][j][2 * half + 1]);
+          }
+        }
+        if (quad == 0) launch.partials.lse[at] = row_sum[band][half];
+      }
+    }
+    return;
+  }
+
+#pragma unroll
+  for (int band = 0; band < T::kBands; band++) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
       const int row = warp_row + band * 16 + half * 8 + group;
 #pragma unroll
       for (int j = 0; j < kColumnGroups; j++) {
         store4(shared_q + tile_offset<kHeadDim>(row, j) + quad * 4,
-               pack<Element>(o[band][j][2 * half] * inverse, o[band][j][2 * half + 1] * inverse));
+               pack<Element>(o[band][j][2 * half], o[band][j][2 * half + 1]));
       }
       if (p.lse && quad == 0 && row < done.rows) {
-        const float lse = sum == 0 ? -INFINITY : row_max[band][half] * scale * kLn2 + __logf(sum);
-        p.lse[done.batch * p.lse_stride_batch + done.head * p.lse_stride_head + row0 + row] = lse;
+        p.lse[done.batch * p.lse_stride_batch + done.head * p.lse_stride_head + row0 + row] =
+            row_sum[band][half];
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "../combine.h"
 #include "../describe.h"
 #include "kernels.h"
 #include "tile.h"
@@ -26,7 +27,14 @@ bool rows_are_aligned(const Tensor& t) {
 }
 
 template <int kHeadDim>
-void choose(const Problem& p, Plan& plan) {
+void choose(const Problem& p, const DeviceInfo& device, Plan& plan) {
+  using T = Tile<kHeadDim>;
+  if (p.key_splits == 0) {
+    plan.launch.problem.key_splits =
+        splits_to_fill(tiles_per_head(p) * p.batch * p.heads_q,
+                       int64_t{device.sm_count} * T::kBlocksPerMultiprocessor,
+                       (int64_t{p.seqlen_kv} + T::kKeys - 1) / T::kKeys);
+  }
   plan.kernel = p.dtype == DType::bf16 ? kernel_function<kHeadDim, static_cast<int>(DType::bf16)>()
                                        : kernel_function<kHeadDim, static_cast<int>(DType::fp16)>();
   plan.shared_bytes = Tile<kHeadDim>::kSharedBytes;
@@ -56,47 +64,54 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
               std::to_string(device.max_smem_per_block));
   // Written as a division: the product of the three may exceed 64 bits.
   const int64_t most = std::numeric_limits<int32_t>::max();
+  const int64_t splits = p.key_splits > 1 ? p.key_splits : 1;
   const int64_t pairs = int64_t{p.batch} * p.heads_q;
-  if (pairs > most || (pairs > 0 && tiles_per_head(p) > most / pairs))
+  if (pairs > most || (pairs > 0 && tiles_per_head(p) > most / pairs / splits) ||
+      (splits > 1 && !combine_fits(p)))
     return no("batch × heads_q × seqlen_q is more than one launch can hold: split the batch");
   return true;
 }
 
-Plan plan(const Problem& p, const DeviceInfo&) {
+Plan plan(const Problem& p, const DeviceInfo& device) {
   Plan plan;
   plan.launch.problem = p;
   plan.launch.tiles_per_head = static_cast<int32_t>(tiles_per_head(p));
   plan.launch.aligned = rows_are_aligned(p.q) && rows_are_aligned(p.k) && rows_are_aligned(p.v) &&
                         rows_are_aligned(p.o);
-  plan.blocks = static_cast<uint32_t>(tiles_per_head(p) * p.batch * p.heads_q);
   plan.threads = kThreads;
   switch (padded(p.head_dim)) {
     case 64:
-      choose<64>(p, plan);
+      choose<64>(p, device, plan);
       break;
     case 128:
-      choose<128>(p, plan);
+      choose<128>(p, device, plan);
       break;
     default:
-      choose<256>(p, plan);
+      choose<256>(p, device, plan);
       break;
   }
+  plan.blocks = static_cast<uint32_t>(tiles_per_head(p) * p.batch * p.heads_q *
+                                      plan.launch.problem.key_splits);
   return plan;
 }
 
-size_t workspace_bytes(const Plan&) {
-  return 0;
+size_t workspace_bytes(const Plan& plan) {
+  return partials_bytes(plan.launch.problem);
 }
 
-cudaError_t launch(const Plan& plan, void*, cudaStream_t stream) {
+cudaError_t launch(const Plan& plan, void* workspace, cudaStream_t stream) {
   if (plan.blocks == 0) return cudaSuccess;
   // Per device and cheap, so it is said at every launch and nothing needs to be remembered.
-  const cudaError_t error = cudaFuncSetAttribute(
-      plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes);
+  cudaError_t error = cudaFuncSetAttribute(plan.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           plan.shared_bytes);
   if (error != cudaSuccess) return error;
-  void* arguments[] = {const_cast<Launch*>(&plan.launch)};
-  return cudaLaunchKernel(plan.kernel, dim3(plan.blocks), dim3(plan.threads), arguments,
-                          plan.shared_bytes, stream);
+  Launch launch = plan.launch;
+  launch.partials = partials_at(launch.problem, workspace);
+  void* arguments[] = {&launch};
+  error = cudaLaunchKernel(plan.kernel, dim3(plan.blocks), dim3(plan.threads), arguments,
+                           plan.shared_bytes, stream);
+  if (error != cudaSuccess || launch.problem.key_splits <= 1) return error;
+  return combine(launch.problem, launch.partials, stream);
 }
 
 std::string describe(const Plan& plan) {

@@ -54,6 +54,7 @@ struct Tile {
   int blocks;  // of keys that its rows see together; negative: no more tiles
   int length_q, length_kv;
   int first_q, first_kv;
+  int part;  // of the keys, where they are divided: length_kv and first_kv are the part's (split.h)
 };
 
 template <TileConfig T>
@@ -95,16 +96,20 @@ struct TileWalk {
   int tiles_before = 0;  // in the sequences before batch0
 
   __device__ __forceinline__ Tile tile(int batch, Place place) const {
-    Sequence s = sequence_of(p.problem, batch);
-    int row0 = place.row_tile * T.rows();
-    return {row0,
-            place.head,
-            batch,
-            visible_blocks(row0 + T.rows(), s.length_q, s.length_kv, T.causal, T.keys),
-            s.length_q,
-            s.length_kv,
-            static_cast<int>(s.first_q),
-            static_cast<int>(s.first_kv)};
+    const int splits = p.problem.key_splits;
+    const int part = splits > 1 ? place.row_tile % splits : 0;
+    const int row0 = (splits > 1 ? place.row_tile / splits : place.row_tile) * T.rows();
+    const auto [s, blocks] = part_of(sequence_of(p.problem, batch), part, splits, T.keys);
+    return {
+        row0,
+        place.head,
+        batch,
+        min_of(blocks, visible_blocks(row0 + T.rows(), s.length_q, s.length_kv, T.causal, T.keys)),
+        s.length_q,
+        s.length_kv,
+        static_cast<int>(s.first_q),
+        static_cast<int>(s.first_kv),
+        part};
   }
 
   // A tile by its head counted over the whole batch, where all lengths are equal.
@@ -124,7 +129,9 @@ struct TileWalk {
     for (; batch0 < p.problem.batch; batch0 += 32) {
       int batch = batch0 + lane;
       int row_tiles =
-          batch < p.problem.batch ? ceil_div(sequence_of(p.problem, batch).length_q, T.rows()) : 0;
+          batch < p.problem.batch
+              ? ceil_div(sequence_of(p.problem, batch).length_q, T.rows()) * p.problem.key_splits
+              : 0;
       int end = row_tiles * heads;  // becomes the sum over this and all lower lanes
 #pragma unroll
       for (int d = 1; d < 32; d *= 2) {
@@ -191,23 +198,39 @@ __device__ __forceinline__ void schedule(const Params& p, Control<T>& control) {
     }
   }
 
-  const bool counted = p.order == Order::counted;
+  if (p.order == Order::strided) {
+    for (int index = blockIdx.x;; index += gridDim.x) {
+      const Tile tile = walk.find(index, lane);
+      wait_empty();
+      publish(tile);
+      if (tile.blocks < 0) return;
+    }
+  }
+
   for (int index = blockIdx.x, round = 1;; ++round) {
-    Tile tile = walk.find(index, lane);
+    const Tile tile = walk.find(index, lane);
     publish(tile);
     if (tile.blocks < 0) break;
     wait_empty();
-    if (counted) {
-      if (lane == 0) {
-        if (round == 1) claim(*p.counter);
-        index = gridDim.x + ptx::add_one(&p.counter->next);
-      }
-      index = __shfl_sync(~0u, index, 0);
-    } else {
-      index += gridDim.x;
+    if (lane == 0) {
+      if (round == 1) claim(*p.counter);
+      index = gridDim.x + ptx::add_one(&p.counter->next);
     }
+    index = __shfl_sync(~0u, index, 0);
   }
-  if (counted && lane == 0) leave(*p.counter);
+  if (lane == 0) leave(*p.counter);
+}
+
+// Every lane's copy of what lane 0 read: that lane also says that the tile may be overwritten, so
+// the order of the two is its own.
+__device__ __forceinline__ Tile broadcast(Tile tile) {
+  auto from_lane_0 = [](int& value) { value = __shfl_sync(~0u, value, 0); };
+  from_lane_0(tile.row0), from_lane_0(tile.head), from_lane_0(tile.batch);
+  from_lane_0(tile.blocks);
+  from_lane_0(tile.length_q), from_lane_0(tile.length_kv);
+  from_lane_0(tile.first_q), from_lane_0(tile.first_kv);
+  from_lane_0(tile.part);
+  return tile;
 }
 
 // Goes through the published tiles; every warp that does so is one arrival of tile_empty, on
@@ -218,8 +241,9 @@ __device__ __forceinline__ void for_each_tile(Control<T>& control, bool arrive_a
   const uint32_t empty = ptx::shared_address(&control.tile_empty);
   for (uint32_t phase = 0;; phase ^= 1) {
     ptx::mbarrier_wait(ptx::shared_address(&control.tile_full), phase);
-    const Tile tile = control.tile;
-    __syncwarp();
+    Tile tile{};
+    if (elected) tile = control.tile;
+    tile = broadcast(tile);
     if (elected && !arrive_after) ptx::mbarrier_arrive(empty);
     if (tile.blocks < 0) break;
     work(tile);
@@ -381,6 +405,27 @@ __device__ __forceinline__ void store_rows(const Params& p, const Tile& tile, in
   }
 }
 
+// The same in fp32, where the tile saw a part of the keys.
+template <TileConfig T>
+__device__ __forceinline__ void store_partial(const Params& p, const Tile& tile, int row0,
+                                              const float (&output)[T.head_dim / 2]) {
+  const int thread = threadIdx.x % 128;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    int row = row0 + fragment_row(thread, 2 * half);
+    if (row >= tile.length_q) continue;
+    float* to = p.partials.o + partial_row(p.problem, tile.part, tile.batch, tile.head,
+                                           int64_t{tile.first_q} + row) *
+                                   p.problem.head_dim;
+#pragma unroll
+    for (int i = 2 * half; i < T.head_dim / 2; i += 4) {
+      int column = fragment_column(thread, i);
+      if (column < p.problem.head_dim)
+        *reinterpret_cast<float2*>(to + column) = make_float2(output[i], output[i + 1]);
+    }
+  }
+}
+
 // The same through a Q unit that this tile no longer needs: each warp writes its sixteen rows and
 // has the copy engine store them.
 template <TileConfig T>
@@ -483,9 +528,10 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 
   for_each_tile(control, false, [&](const Tile& tile) {
     const int row0 = tile.row0 + group * kGroupRows;
-    const int blocks = row0 < tile.length_q ? visible_blocks(row0 + kGroupRows, tile.length_q,
-                                                             tile.length_kv, T.causal, T.keys)
-                                            : 0;
+    const int blocks = row0 < tile.length_q
+                           ? min_of(tile.blocks, visible_blocks(row0 + kGroupRows, tile.length_q,
+                                                                tile.length_kv, T.causal, T.keys))
+                           : 0;
     const int whole =
         min_of(blocks, whole_blocks(row0, tile.length_q, tile.length_kv, T.causal, T.keys));
 
@@ -612,9 +658,12 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
           output[i + 2 * r + 1] = empty ? 0.0f : output[i + 2 * r + 1] * inverse;
         }
       }
-      if (p.problem.lse && lane % 4 == 0) {
-        float* to = p.problem.lse + tile.batch * p.problem.lse_stride_batch +
-                    tile.head * p.problem.lse_stride_head + tile.first_q;
+      const bool divided = p.problem.key_splits > 1;
+      if ((divided || p.problem.lse) && lane % 4 == 0) {
+        float* to = divided ? p.partials.lse + partial_row(p.problem, tile.part, tile.batch,
+                                                           tile.head, tile.first_q)
+                            : p.problem.lse + tile.batch * p.problem.lse_stride_batch +
+                                  tile.head * p.problem.lse_stride_head + tile.first_q;
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
           int row = row0 + fragment_row(thread, 2 * r);
@@ -622,11 +671,13 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
         }
       }
       bool copy =
-          T.store_by_copy && tile.blocks > 0 &&
+          T.store_by_copy && tile.blocks > 0 && !divided &&
           (!p.lengths_vary || (!p.problem.cu_seqlens_q && row0 + kGroupRows <= tile.length_q));
       if (copy) {
         store_by_copy<T>(p, tile, row0, shared + T.q_offset() + q.slot * T.q_unit_bytes(), output);
         stored = q.slot;
+      } else if (divided) {
+        store_partial<T>(p, tile, row0, output);
       } else {
         store_rows<T>(p, tile, row0, output);
       }

@@ -1,5 +1,6 @@
 #include "launch.h"
 
+#include "../combine.h"
 #include "kernels.h"
 #include "params.h"
 
@@ -75,6 +76,7 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   params.scale_log2 = plan.problem.softmax_scale * kLog2E;
   params.order = plan.order;
   params.counter = static_cast<TileCounter*>(workspace);
+  params.partials = partials_at(plan.problem, static_cast<char*>(workspace) + counter_bytes(plan));
 
   error = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                plan.tile.shared_bytes());
@@ -91,7 +93,9 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   config.attrs = &overlap;
   config.numAttrs = 1;
   void* arguments[] = {&params};
-  return cudaLaunchKernelExC(&config, function, arguments);
+  error = cudaLaunchKernelExC(&config, function, arguments);
+  if (error != cudaSuccess || plan.problem.key_splits <= 1) return error;
+  return combine(plan.problem, params.partials, stream);
 }
 
 cudaError_t launch(const Plan& plan, void* workspace, cudaStream_t stream) {

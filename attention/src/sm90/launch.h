@@ -9,6 +9,9 @@ namespace namesake::attention::sm90 {
 // The plan for a problem with a given tile.
 Plan plan_with(const TileConfig& tile, const Problem& problem, const DeviceInfo& device);
 
+// Of the workspace, for the tile counter; what follows are the partials of split.h.
+size_t counter_bytes(const Plan& plan);
+
 cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace,
                           cudaStream_t stream);
 

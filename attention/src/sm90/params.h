@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include "../problem.h"
+#include "../split.h"
 #include "schedule.h"
 
 namespace namesake::attention::sm90 {
@@ -32,12 +33,13 @@ struct Params {
   Problem problem;
   Steps q_steps, k_steps, v_steps;
   int heads_per_kv = 1;   // query heads that share one head of K and V
-  int row_tiles = 0;      // of each sequence, where all have the same length
+  int row_tiles = 0;      // of each sequence, where all have the same length, times the parts
   int section_heads = 1;  // see schedule.h
   bool lengths_vary = false;
   float scale_log2 = 1;  // softmax_scale * log2(e)
   Order order = Order::strided;
   TileCounter* counter = nullptr;  // for Order::counted
+  Partials partials;               // where the keys are divided
 };
 
 }  // namespace namesake::attention::sm90

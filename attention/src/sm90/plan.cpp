@@ -1,6 +1,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "../combine.h"
 #include "launch.h"
 #include "params.h"
 #include "schedule.h"
@@ -91,7 +92,10 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
   if (p.seqlen_q > kLengthLimit || p.seqlen_kv > kLengthLimit) {
     return no("the Hopper kernel takes sequences of up to 2^30 rows");
   }
-  if (int64_t{p.batch} * p.heads_q * (int64_t{p.seqlen_q} / kGroupRows + 1) >= kTileLimit) {
+  const int64_t splits = max_of(p.key_splits, 1);
+  if (int64_t{p.batch} * p.heads_q * (int64_t{p.seqlen_q} / kGroupRows + 1) >=
+          kTileLimit / splits ||
+      (splits > 1 && !combine_fits(p))) {
     return no("the Hopper kernel takes up to 2^30 tiles: batch x heads x rows is too large");
   }
   struct Named {
@@ -137,13 +141,17 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   plan.k = tensor_map("k", p, p.k, kv_extent(p), tile.keys);
   plan.v = tensor_map("v", p, p.v, kv_extent(p), tile.keys);
   plan.o = tensor_map("o", p, p.o, q_extent(p), kWarpRows);
-  plan.row_tiles = ceil_div(p.seqlen_q, tile.rows());
-
-  int64_t row_tiles = int64_t{plan.row_tiles} * p.batch;
+  int64_t row_tiles = int64_t{ceil_div(p.seqlen_q, tile.rows())} * p.batch;
   if (p.cu_seqlens_q && p.total_q / tile.rows() + p.batch < row_tiles) {
     row_tiles = p.total_q / tile.rows() + p.batch;
   }
-  int64_t tiles = row_tiles * p.heads_q;
+  int& splits = plan.problem.key_splits;
+  if (splits == 0) {
+    splits =
+        splits_to_fill(row_tiles * p.heads_q, device.sm_count, ceil_div(p.seqlen_kv, tile.keys));
+  }
+  plan.row_tiles = ceil_div(p.seqlen_q, tile.rows()) * splits;
+  int64_t tiles = row_tiles * p.heads_q * splits;
   plan.grid = static_cast<int>(tiles < device.sm_count ? tiles : device.sm_count);
 
   // Heads are counted over the whole batch where all sequences have one length.
@@ -151,7 +159,7 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   int group = p.heads_kv > 0 ? p.heads_q / p.heads_kv : 1;
   int64_t kv_bytes = int64_t{p.seqlen_kv} * p.head_dim * 2 * kElementBytes;
   plan.order = order_for(tiles, p.batch * p.heads_q, p.seqlen_q, tile.rows(), plan.grid, p.causal,
-                         plan.lengths_vary);
+                         plan.lengths_vary, splits);
   const int waves = plan.order == Order::counted && p.causal ? 2 : 1;
   plan.section_heads = heads > 0 ? section_heads(heads, group, plan.row_tiles, plan.grid, waves,
                                                  kv_bytes, kSectionBytes)
@@ -163,8 +171,13 @@ Plan plan(const Problem& p, const DeviceInfo& device) {
   return plan_with(tile_for(p.dtype, p.head_dim, p.causal), p, device);
 }
 
-size_t workspace_bytes(const Plan& plan) {
+// The counter lies first: partials that overlap nothing of it are as aligned as the workspace.
+size_t counter_bytes(const Plan& plan) {
   return plan.order == Order::counted ? sizeof(TileCounter) : 0;
+}
+
+size_t workspace_bytes(const Plan& plan) {
+  return counter_bytes(plan) + partials_bytes(plan.problem);
 }
 
 std::string describe(const Plan& plan) {
@@ -214,6 +227,7 @@ std::string describe(const Plan& plan) {
   static_assert(sizeof(scale_bits) == sizeof(p.softmax_scale));
   __builtin_memcpy(&scale_bits, &p.softmax_scale, sizeof(scale_bits));
   add("softmax_scale_bits", scale_bits);
+  add("key_splits", p.key_splits);
   add("row_tiles", plan.row_tiles);
   add("section_heads", plan.section_heads);
   add("order", static_cast<int>(plan.order));

@@ -84,8 +84,9 @@ constexpr int section_heads(int heads, int group, int row_tiles, int grid, int w
 
 // The order for a problem of `tiles` tiles, `heads` heads of `length_q` rows each.
 constexpr Order order_for(int64_t tiles, int heads, int length_q, int rows, int grid, bool causal,
-                          bool lengths_vary) {
+                          bool lengths_vary, int splits = 1) {
   constexpr int kManyTiles = 16;  // per block
+  if (splits > 1) return lengths_vary || tiles > grid ? Order::counted : Order::strided;
   if (lengths_vary || tiles >= int64_t{kManyTiles} * grid) return Order::counted;
   if (!causal || tiles <= grid) return Order::strided;
   // Pairs cost the same only where the last tile is whole, and level the work only where the last

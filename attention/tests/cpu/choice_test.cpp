@@ -5,6 +5,7 @@
 #include "cases.h"
 #include "plan.h"
 #include "runner.h"
+#include "split.h"
 
 namespace namesake::attention {
 namespace {
@@ -89,6 +90,54 @@ TEST(Choice, APlanDescribesItselfInOneLineWithoutAddresses) {
     ASSERT_TRUE(prepare_for(moved, kHopper, other).ok());
     EXPECT_EQ(one.describe(), other.describe());
     EXPECT_EQ(one.describe().find('\n'), std::string::npos);
+  }
+}
+
+TEST(Split, FillsTheDeviceOnlyWhereAskedTo) {
+  test::Case decode = plain();
+  decode.seqlen_q = 1;
+  decode.seqlen_kv = 8192;
+  const auto parts = [&](int64_t key_splits, Kernel kernel) {
+    decode.key_splits = key_splits;
+    Plan plan;
+    EXPECT_TRUE(choose(decode, kHopper, plan, kernel).ok());
+    return plan.workspace_bytes() / (decode.heads_q * (decode.head_dim + 1) * sizeof(float));
+  };
+  for (Kernel kernel : {Kernel::hopper, Kernel::portable}) {
+    EXPECT_EQ(parts(0, kernel), 0u);
+    EXPECT_EQ(parts(1, kernel), 0u);
+    EXPECT_EQ(parts(6, kernel), 6u);
+  }
+  // Two heads of one tile each on 132 multiprocessors, and 64 blocks of keys: two blocks a part.
+  EXPECT_EQ(parts(kFillDevice, Kernel::hopper), 32u);
+  decode.batch = 100;
+  EXPECT_EQ(parts(kFillDevice, Kernel::hopper), 0u);
+}
+
+TEST(Split, PartsHoldEachKeyOnceAndMasksStayWhereTheyWere) {
+  Problem p;
+  p.causal = true;
+  for (int length_kv : {0, 1, 79, 80, 81, 1000}) {
+    for (int length_q : {1, 60, 900}) {
+      p.seqlen_q = length_q, p.seqlen_kv = length_kv;
+      for (int splits : {1, 2, 3, 128}) {
+        const Sequence whole{5, 7, length_q, length_kv};
+        for (int row : {0, length_q / 2, length_q - 1}) {
+          int seen = 0;
+          int64_t next = whole.first_kv;
+          for (int part = 0; part < splits; part++) {
+            const auto [s, blocks] = part_of(whole, part, splits, 80);
+            const int here = std::min(keys_seen(p, s, row), blocks * 80);
+            if (here > 0) {
+              EXPECT_EQ(s.first_kv, next);
+            }
+            next = s.first_kv + blocks * 80;
+            seen += here;
+          }
+          EXPECT_EQ(seen, keys_seen(p, whole, row));
+        }
+      }
+    }
   }
 }
 

@@ -18,9 +18,13 @@ const std::vector<KernelCode>& kernels() {
 }
 
 TEST(Code, EveryInstanceIsBuiltForEachArchitecture) {
-  std::map<std::string, int> portable, hopper;
-  for (const KernelCode& k : kernels())
-    (k.symbol.find("4sm80") != std::string::npos ? portable : hopper)[k.arch]++;
+  std::map<std::string, int> portable, hopper, combine;
+  for (const KernelCode& k : kernels()) {
+    (k.symbol.find("4sm80") != std::string::npos   ? portable
+     : k.symbol.find("4sm90") != std::string::npos ? hopper
+                                                   : combine)[k.arch]++;
+  }
+  EXPECT_EQ(combine, (std::map<std::string, int>{{"sm_80", 2}, {"sm_90", 2}, {"sm_120", 2}}));
   EXPECT_EQ(portable, (std::map<std::string, int>{{"sm_80", 6}, {"sm_90", 6}, {"sm_120", 6}}));
   EXPECT_EQ(hopper, (std::map<std::string, int>{{"sm_90", 12}}));
 }

@@ -56,6 +56,8 @@ TEST(Validate, EachMistakeHasItsSentence) {
       {"head_dim is 60: give a multiple of 8 from 8 to 256", [](Forward& f) { f.head_dim = 60; }},
       {"head_dim is 264: give a multiple of 8 from 8 to 256", [](Forward& f) { f.head_dim = 264; }},
       {"head_dim is 0: give a multiple of 8 from 8 to 256", [](Forward& f) { f.head_dim = 0; }},
+      {"key_splits is -2: give 0 to 128", [](Forward& f) { f.key_splits = -2; }},
+      {"key_splits is 129: give 0 to 128", [](Forward& f) { f.key_splits = 129; }},
       {"softmax_scale is -1.000000: give a positive number, or 0 for 1/sqrt(head_dim)",
        [](Forward& f) { f.softmax_scale = -1; }},
       {"softmax_scale is nan: give a positive number, or 0 for 1/sqrt(head_dim)",

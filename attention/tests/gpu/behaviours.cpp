@@ -36,6 +36,12 @@ Case packed_sample(int64_t head_dim, bool causal) {
   return c;
 }
 
+Case divided_sample(int64_t head_dim, bool causal) {
+  Case c = packed_sample(head_dim, causal);
+  c.key_splits = 3;
+  return c;
+}
+
 // A call that was prepared for one kernel, with a workspace of its own.
 struct Ready {
   Plan plan;
@@ -83,30 +89,31 @@ Sum read(const Sum* at) {
   return value;
 }
 
+template <Case (*kMake)(int64_t, bool)>
 std::string repetitions_are_equal(Arena& arena) {
   constexpr int kRepetitions = 100;
-  return over_samples(
-      arena, sample, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
-        Sum* sums = arena.take<Sum>(kRepetitions);
-        check(cudaMemset(sums, 0, kRepetitions * sizeof(Sum)), "clearing");
-        for (int i = 0; i < kRepetitions; i++) {
-          stage.poison_outputs(nullptr);
-          r.run(nullptr);
-          stage.add_checksum_of_outputs(sums + i, nullptr);
-        }
-        std::vector<Sum> host(kRepetitions);
-        check(cudaMemcpy(host.data(), sums, kRepetitions * sizeof(Sum), cudaMemcpyDeviceToHost),
-              "reading");
-        for (int i = 1; i < kRepetitions; i++)
-          if (host[i] != host[0]) return "repetition " + std::to_string(i) + " gave other bits";
-        return "";
-      });
+  return over_samples(arena, kMake, [&](const Stage& stage, const Ready& r, Kernel) -> std::string {
+    Sum* sums = arena.take<Sum>(kRepetitions);
+    check(cudaMemset(sums, 0, kRepetitions * sizeof(Sum)), "clearing");
+    for (int i = 0; i < kRepetitions; i++) {
+      stage.poison_outputs(nullptr);
+      r.run(nullptr);
+      stage.add_checksum_of_outputs(sums + i, nullptr);
+    }
+    std::vector<Sum> host(kRepetitions);
+    check(cudaMemcpy(host.data(), sums, kRepetitions * sizeof(Sum), cudaMemcpyDeviceToHost),
+          "reading");
+    for (int i = 1; i < kRepetitions; i++)
+      if (host[i] != host[0]) return "repetition " + std::to_string(i) + " gave other bits";
+    return "";
+  });
 }
 
+template <Case (*kMake)(int64_t, bool)>
 std::string sequences_are_the_same_alone(Arena& arena) {
   return over_samples(
-      arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
-        const Case c = packed_sample(stage.problem.head_dim, stage.problem.causal);
+      arena, kMake, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
+        const Case c = kMake(stage.problem.head_dim, stage.problem.causal);
         Sum* sums = arena.take<Sum>(2);
         check(cudaMemset(sums, 0, 2 * sizeof(Sum)), "clearing");
         stage.poison_outputs(nullptr);
@@ -472,8 +479,13 @@ std::string devices_take_turns(Arena&) {
 const std::vector<Behaviour>& behaviours() {
   static const std::vector<Behaviour> all = {
       {"the oracle agrees with the reference on the CPU", oracle_agrees_with_the_cpu},
-      {"100 repetitions give the same bits", repetitions_are_equal},
-      {"a sequence gives the same bits alone and packed with others", sequences_are_the_same_alone},
+      {"100 repetitions give the same bits", repetitions_are_equal<sample>},
+      {"100 repetitions with keys in three parts give the same bits",
+       repetitions_are_equal<divided_sample>},
+      {"a sequence gives the same bits alone and packed with others",
+       sequences_are_the_same_alone<packed_sample>},
+      {"a sequence whose keys are in three parts gives the same bits alone and packed with others",
+       sequences_are_the_same_alone<divided_sample>},
       {"a captured call replays", graphs_replay},
       {"four threads share a kernel on four streams", threads_share_a_plan},
       {"errors are values, decided before a launch", errors_are_values},

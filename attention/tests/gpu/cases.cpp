@@ -269,6 +269,75 @@ void add_values(Grid& grid) {
   });
 }
 
+// Keys in parts: more parts than blocks of keys, parts that a mask cuts or empties, and everything
+// else that goes through the second kernel.
+void add_splits(Grid& grid) {
+  grid.each({64, 72, 128, 256}, [&](Case c) {
+    c.group = "split";
+    c.heads_q = 4;
+    c.heads_kv = 2;
+    const std::pair<int64_t, int64_t> shapes[] = {{1, 1},     {1, 300},   {1, 4097}, {5, 1000},
+                                                  {64, 2048}, {200, 333}, {300, 40}, {130, 130}};
+    for (auto [q, kv] : shapes) {
+      c.seqlen_q = q;
+      c.seqlen_kv = kv;
+      for (int64_t splits : {int64_t{2}, int64_t{3}, int64_t{7}, int64_t{128}, kFillDevice}) {
+        c.key_splits = splits;
+        grid.add(c);
+      }
+    }
+    c.key_splits = 3;
+    c.seqlen_q = 150;
+    c.seqlen_kv = 410;
+    c.batch = 2;
+    for (Layout layout : {Layout::bhsd, Layout::slices, Layout::gaps, Layout::unaligned,
+                          Layout::broadcast_heads, Layout::broadcast_batch}) {
+      c.layout = layout;
+      grid.add(c);
+    }
+    c.layout = Layout::bshd;
+    c.lse = false;
+    grid.add(c);
+    c.lse = true;
+
+    Case x = c;
+    x.group = "split, nan in q rows";
+    x.pokes = {{Which::q, 5, INT32_MAX, 37, 7, NAN}};
+    grid.add(x);
+    x.group = "split, all scores -inf";
+    x.pokes = {{Which::q, 0, INT32_MAX, 1, 3, 1.0f}, {Which::k, 0, INT32_MAX, 1, 3, -INFINITY}};
+    grid.add(x);
+    x.group = "split, scores -inf in the first keys";
+    x.pokes[1].end = 290;
+    grid.add(x);
+    x.group = "split, scores of 1e4";
+    x.pokes.clear();
+    x.q.sigma = x.k.sigma = 17;
+    x.scale = 1;
+    grid.add(x);
+
+    c.group = "split, varlen";
+    c.lengths_q = {0, 17, 5, 200, 1};
+    c.lengths_kv = {30, 0, 900, 450, 1};
+    c.batch = 5;
+    c.seqlen_q = 230;
+    c.seqlen_kv = 1000;
+    for (Lengths lengths : {Lengths::packed, Lengths::padded}) {
+      for (int64_t splits : {int64_t{2}, int64_t{5}, kFillDevice}) {
+        c.lengths = lengths;
+        c.key_splits = splits;
+        grid.add(c);
+      }
+    }
+    // More tiles than blocks of threads.
+    c.lengths = Lengths::same;
+    c.heads_q = c.heads_kv = 48;
+    c.seqlen_q = c.seqlen_kv = 321;
+    c.key_splits = 2;
+    grid.add(c);
+  });
+}
+
 // Few and small, for tools that run a thousand times slower: at least three tiles of keys for each
 // tile of rows and, where a kernel is persistent, more tiles than blocks.
 void add_sanitizer(Grid& grid) {
@@ -287,6 +356,9 @@ void add_sanitizer(Grid& grid) {
     c.lengths_kv = {530, 40, 0, 600, 200};
     c.batch = 5;
     c.seqlen_kv = 600;
+    grid.add(c);
+    c.heads_q = c.heads_kv = 10;
+    c.key_splits = 3;
     grid.add(c);
   });
 }
@@ -411,6 +483,7 @@ std::string Case::name() const {
     text += lengths == Lengths::packed ? " packed " : " padded ";
     text += joined(lengths_q) + "/" + joined(lengths_kv);
   }
+  if (key_splits != 0) text += " splits " + std::to_string(key_splits);
   return text;
 }
 
@@ -435,6 +508,7 @@ std::vector<Case> all_cases() {
   add_layouts(grid);
   add_values(grid);
   add_bugs(grid);
+  add_splits(grid);
   add_sanitizer(grid);
   for (Case& c : grid.cases) {
     c.q.seed = c.seed() * 4;
@@ -536,6 +610,7 @@ Forward forward_of(const Case& c, const Layouts& layouts) {
   if (c.lse) f.lse = static_cast<float*>(somewhere(5));
   f.causal = c.causal;
   f.softmax_scale = c.scale;
+  f.key_splits = c.key_splits;
   f.total_q = layouts.total_q;
   f.total_kv = layouts.total_kv;
   auto* lengths_q = static_cast<const int32_t*>(somewhere(6));

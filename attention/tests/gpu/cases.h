@@ -36,6 +36,7 @@ struct Case {
   Lengths lengths = Lengths::same;
   std::vector<int32_t> lengths_q, lengths_kv;
   float scale = 0;
+  int64_t key_splits = 0;
   Fill q, k, v;  // their seeds are made from the name
   std::vector<Poke> pokes;
   int32_t nan_allowed_from = INT32_MAX;

@@ -46,8 +46,9 @@ std::string key_of(const Outcome& o) {
 std::vector<KernelCode> library_kernels(const std::string& path, const std::string& arch) {
   std::vector<KernelCode> kernels = kernels_in(path);
   std::erase_if(kernels, [&](const KernelCode& k) {
-    const bool ours =
-        k.symbol.find("4sm80") != std::string::npos || k.symbol.find("4sm90") != std::string::npos;
+    bool ours = false;
+    for (const char* part : {"4sm80", "4sm90", "5split"})
+      ours |= k.symbol.find(part) != std::string::npos;
     return !ours || (!arch.empty() && k.arch != arch);
   });
   return kernels;
