@@ -1,5 +1,6 @@
 #include "namesake/attention.h"
 
+#include "decode.h"
 #include "describe.h"
 #include "gpu.h"
 #include "plan.h"
@@ -66,7 +67,7 @@ Status prepare_reference(const Problem& problem, Kernel asked, Plan& plan) {
 
 Status prepare_gpu(const Problem& problem, const DeviceInfo& device, Kernel asked, Plan& plan) {
   Choice choice;
-  if (Status s = choose_kernel(problem, device, asked, choice); !s.ok()) return s;
+  if (Status s = choose_kernel(rows_from_heads(problem), device, asked, choice); !s.ok()) return s;
   auto state = std::make_shared<Plan::State>();
   state->problem = problem;
   state->kernel = choice.kernel;

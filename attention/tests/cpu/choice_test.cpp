@@ -114,6 +114,23 @@ TEST(Split, FillsTheDeviceOnlyWhereAskedTo) {
   EXPECT_EQ(parts(kFillDevice, Kernel::hopper), 0u);
 }
 
+TEST(Decoding, HeadsThatShareKeysAreRowsOfOneTile) {
+  test::Case decode = plain();
+  decode.seqlen_q = 1;
+  decode.heads_q = 24;
+  decode.heads_kv = 3;
+  decode.causal = true;
+  Plan grouped;
+  ASSERT_TRUE(choose(decode, kHopper, grouped).ok());
+  EXPECT_NE(grouped.describe().find("grid=3 "), std::string::npos) << grouped.describe();
+  EXPECT_EQ(problem_of(grouped).heads_q, 24);
+
+  decode.seqlen_q = 2;
+  Plan rows;
+  ASSERT_TRUE(choose(decode, kHopper, rows).ok());
+  EXPECT_NE(rows.describe().find("grid=24 "), std::string::npos) << rows.describe();
+}
+
 TEST(Split, PartsHoldEachKeyOnceAndMasksStayWhereTheyWere) {
   Problem p;
   p.causal = true;

@@ -338,6 +338,37 @@ void add_splits(Grid& grid) {
   });
 }
 
+// One query row a head, where heads that share keys become rows of one.
+void add_decoding(Grid& grid) {
+  grid.each({64, 72, 128, 256}, [&](Case c) {
+    c.group = "decoding";
+    c.batch = 3;
+    c.seqlen_q = 1;
+    c.seqlen_kv = 777;
+    const std::pair<int64_t, int64_t> heads[] = {{2, 1}, {12, 4}, {40, 8}, {256, 1}};
+    for (auto [q, kv] : heads) {
+      c.heads_q = q;
+      c.heads_kv = kv;
+      for (int64_t splits : {int64_t{0}, int64_t{5}, kFillDevice}) {
+        c.key_splits = splits;
+        grid.add(c);
+      }
+    }
+    c.heads_q = 12;
+    c.heads_kv = 4;
+    c.key_splits = 0;
+    for (Layout layout : {Layout::bhsd, Layout::slices, Layout::gaps, Layout::unaligned,
+                          Layout::broadcast_heads, Layout::broadcast_batch}) {
+      c.layout = layout;
+      grid.add(c);
+    }
+    c.layout = Layout::bshd;
+    c.pokes = {{Which::q, 0, 1, 2, 7, NAN}};
+    c.group = "decoding, nan in q rows";
+    grid.add(c);
+  });
+}
+
 // Few and small, for tools that run a thousand times slower: at least three tiles of keys for each
 // tile of rows and, where a kernel is persistent, more tiles than blocks.
 void add_sanitizer(Grid& grid) {
@@ -509,6 +540,7 @@ std::vector<Case> all_cases() {
   add_values(grid);
   add_bugs(grid);
   add_splits(grid);
+  add_decoding(grid);
   add_sanitizer(grid);
   for (Case& c : grid.cases) {
     c.q.seed = c.seed() * 4;
