@@ -5,10 +5,14 @@
 
 #include "census/ledger.h"
 #include "census/run.h"
+#include "census/tell.h"
 #include "cli/answering_hooks.h"
 #include "cli/census_inputs.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "report/csv_census.h"
+#include "report/json_census.h"
+#include "report/text.h"
 #include "report/words.h"
 #include "util/interrupt.h"
 #include "util/pool.h"
@@ -24,6 +28,13 @@ struct Options {
   std::vector<std::string> kernels, architectures = kArchitectures, assemblers, treatments = {"untreated", "treated"};
   std::vector<int> opt_levels = {3};
   int draws = 4, timeout = 300, jobs = available_processors();
+};
+
+struct ShowOptions {
+  std::string kernel, csv, json, html;
+  std::vector<std::string> architectures, assemblers;
+  std::vector<int> opt_levels;
+  bool verbose = false;
 };
 
 Result<census::Matrix> matrix_of(const Options& options, census::Ledger& ledger) {
@@ -70,6 +81,20 @@ Result<int> run_census(const Options& options, const Global& global) {
   return 0;
 }
 
+Result<int> show_census(const std::string& file, const ShowOptions& options, const Global& global) {
+  TRY_ASSIGN(census::Ledger ledger, census::Ledger::open(file, true));
+  census::Selection selection{options.kernel, options.architectures, options.assemblers, options.opt_levels};
+  TRY_ASSIGN(report::Census census, census::tell(ledger, selection));
+  census.command = own_command_line();
+  if (!options.csv.empty()) TRY(write_output(options.csv, report::to_csv(census)));
+  if (!options.json.empty()) TRY(write_output(options.json, report::to_json(census)));
+  if (options.csv == "-" || options.json == "-" || options.html == "-") return 0;
+  report::TextStyle style = text_style(global);
+  style.verbose = options.verbose;
+  fmt::print("{}", report::to_text(census, style));
+  return 0;
+}
+
 }  // namespace
 
 Command add_census(CLI::App& root, const Global& global) {
@@ -85,9 +110,23 @@ Command add_census(CLI::App& root, const Global& global) {
   app->add_option("--draws", options->draws, "runs with address randomisation on, of builds that vary; 0 looks for none")->check(CLI::Range(0, 1000))->capture_default_str()->type_name("N");
   app->add_option("--timeout", options->timeout, "seconds after which an assembly counts as hung")->check(CLI::PositiveNumber)->capture_default_str()->type_name("N");
   app->add_option("-j,--jobs", options->jobs, "assemblies at a time")->check(CLI::Range(1, 1024))->capture_default_str()->type_name("N");
+
+  auto shown = std::make_shared<ShowOptions>();
+  CLI::App* show = app->add_subcommand("show", "which kernels react where, since when, and what each release changed");
+  show->add_option("--kernel", shown->kernel, "only kernels whose module, symbol or readable name matches")->type_name("GLOB");
+  show->add_option("--arch", shown->architectures, "only these architectures")->delimiter(',')->type_name("SM");
+  show->add_option("--assembler", shown->assemblers, "only these releases, for example 12.9,13.0.88")->delimiter(',')->type_name("VERSION");
+  show->add_option("--opt", shown->opt_levels, "only these -O levels")->delimiter(',')->check(CLI::Range(0, 3))->type_name("N");
+  show->add_option("--csv", shown->csv, "write one line a point to this file (- for stdout)")->type_name("FILE");
+  show->add_option("--json", shown->json, "write everything as JSON to this file (- for stdout)")->type_name("FILE");
+  show->add_flag("--verbose", shown->verbose, "every row of every table");
+
   Command command;
   command.app = app;
-  command.run = [options, &global]() -> Result<int> { return run_census(*options, global); };
+  command.run = [options, shown, show, &global]() -> Result<int> {
+    if (show->parsed()) return show_census(options->ledger, *shown, global);
+    return run_census(*options, global);
+  };
   return command;
 }
 

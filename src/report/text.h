@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "report/census.h"
 #include "report/difference.h"
 #include "report/scan.h"
 #include "report/probe.h"
@@ -20,6 +21,7 @@ constexpr int kLeastWidth = 40;  // narrower terminals get lines of this width
 
 std::string to_text(const Difference&, const TextStyle&);
 std::string to_text(const Trace&, const TextStyle&);
+std::string to_text(const Census&, const TextStyle&);
 std::string to_text(const Scan&, const TextStyle&);
 std::string to_text(const Probe&, const TextStyle&);
 
