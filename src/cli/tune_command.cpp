@@ -111,6 +111,10 @@ std::string next_command(const report::Tuning& tuning, const Options& options) {
 }
 
 Status write_policy(report::Tuning& tuning, const report::Measurement& measurement, const std::string& output) {
+  if (output == "-") {
+    TRY(write_output(output, policy::write(measure::policy_of(tuning, ""))));
+    return {};
+  }
   fs::path evidence = fs::path(output).replace_extension(".json");
   if (evidence == fs::path(output)) evidence += ".json";
   TRY(write_output(evidence.string(), report::to_json(measurement)));
@@ -165,7 +169,7 @@ Result<int> run_tune(const Options& options, const Global& global, const std::st
   if (!output.empty()) TRY(write_policy(tuning, measurement, output));
   tuning.next_command = next_command(tuning, options);
   if (!options.json.empty()) TRY(write_output(options.json, report::to_json(tuning)));
-  if (options.json != "-") fmt::print("{}", report::to_text(tuning, text_style(global)));
+  if (options.json != "-" && output != "-") fmt::print("{}", report::to_text(tuning, text_style(global)));
   return holds ? 0 : 1;
 }
 
@@ -177,7 +181,7 @@ Command add_tune(CLI::App& root, const Global& global) {
   options->app = app;
   add_measure_options(*app, options->measure);
   app->add_option("--threshold", options->threshold, "treat or untreat only where that gains more than so many percent")->check(CLI::Range(0.0, 50.0))->capture_default_str()->type_name("N");
-  app->add_option("-o,--output", options->output, "the policy; what was measured goes beside it as JSON; default: tuned.toml")->type_name("FILE");
+  app->add_option("-o,--output", options->output, "the policy (- for stdout); what was measured goes beside it as JSON; default: tuned.toml")->type_name("FILE");
   app->add_flag("--as-source", options->as_source, "print what to write into the source instead of writing a policy");
   app->add_option("--from", options->from, "decide by what namesake measure --json wrote, without measuring")->type_name("FILE");
   app->add_option("--check", options->check, "measure again what this policy rests on, and exit 1 if a rule no longer holds")->type_name("POLICY");
