@@ -2,6 +2,7 @@
 """Does a policy keep what it promises, in the application itself?
 
     promise.py --policy tuned.toml [--namesake build/namesake] [--rounds 2] [--json FILE] -- COMMAND…
+    promise.py --show FILE         prints what an earlier run wrote with --json
 
 Runs COMMAND as it is and by `namesake run --policy`, in the order A B B A, with --reverse added to it in every second
 pair. COMMAND prints a line of JSON for each kernel: {"kernel": SYMBOL, "milliseconds": X, "checksum": TEXT}. For each
@@ -72,32 +73,40 @@ def table(policy, natural, steered):
         yield row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policy", required=True)
-    parser.add_argument("--namesake", default="namesake")
-    parser.add_argument("--rounds", type=int, default=2, help="of A B B A")
-    parser.add_argument("--json", help="write the figures to this file too")
-    parser.add_argument("command", nargs="+", help="the application, behind --")
-    options = parser.parse_args()
-    policy = tomllib.loads(pathlib.Path(options.policy).read_text())
-    natural, steered = compare(options)
-    rows = list(table(policy, natural, steered))
-
+def print_table(rows):
     width = max(len(row["kernel"]) for row in rows)
-    print(f"{'kernel':{width}}  {'treatment':9}  natural ms  promised  seen   each pair")
+    print(f"{'kernel':{width}}  {'treatment':9}  natural ms  promised   seen  each pair")
     for row in rows:
         each = " ".join(f"{ratio:.3f}" for ratio in row["each"])
         note = "" if row["kept"] else "  NOT KEPT" if row["equal"] else "  RESULTS DIFFER"
         print(f"{row['kernel']:{width}}  {row['treatment']:9}  {row['milliseconds']:10.4f}  {row['promised']:8.3f}  "
               f"{row['seen']:.3f}  {each}{note}")
-    if options.json:
-        document = {"schema": "namesake.promise/1.0", "command": options.command, "measured": policy["measured"], "kernels": rows}
-        text = json.dumps(document, indent=1)
-        pathlib.Path(options.json).write_text(re.sub(r"\[\s+([\d.,\s]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text) + "\n")
     broken = sum(not row["kept"] for row in rows)
     print(f"{len(rows) - broken} of {len(rows)} kernels as promised")
     return 1 if broken else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--policy", help="what namesake tune wrote")
+    parser.add_argument("--namesake", default="namesake")
+    parser.add_argument("--rounds", type=int, default=2, help="of A B B A")
+    parser.add_argument("--json", help="write the figures to this file too")
+    parser.add_argument("--show", metavar="FILE", help="print these figures and run nothing")
+    parser.add_argument("command", nargs="*", help="the application, behind --")
+    options = parser.parse_args()
+    if options.show:
+        return print_table(json.loads(pathlib.Path(options.show).read_text())["kernels"])
+    if not options.policy or not options.command:
+        parser.error("needs --policy and, behind --, the application")
+    policy = tomllib.loads(pathlib.Path(options.policy).read_text())
+    rows = list(table(policy, *compare(options)))
+    if options.json:
+        document = {"schema": "namesake.promise/1.0", "command": options.command, "measured": policy["measured"], "kernels": rows}
+        text = json.dumps(document, indent=1)
+        text = re.sub(r"\[\s+([\d.,\s]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text)  # a list on one line
+        pathlib.Path(options.json).write_text(text + "\n")
+    return print_table(rows)
 
 
 if __name__ == "__main__":

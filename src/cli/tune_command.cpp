@@ -104,6 +104,7 @@ Result<report::Measurement> measured_again(const policy::Policy& policy, const O
 std::string next_command(const report::Tuning& tuning, const Options& options) {
   bool open = std::any_of(tuning.decisions.begin(), tuning.decisions.end(), [](const report::Decision& each) { return !each.settled && !each.samples.empty(); });
   std::string files = options.measure.files.empty() ? "" : quoted(options.measure.files) + " ";
+  for (const std::string& file : options.from) files += "--from " + quoted({file}) + " ";
   if (!options.check.empty()) return "";
   if (tuning.policy.empty()) return fmt::format("namesake tune {}-o tuned.toml", files);
   if (open && options.from.empty()) return fmt::format("namesake tune {}--seconds {:g} -o {}", files, 4 * options.measure.seconds, quoted({tuning.policy}));

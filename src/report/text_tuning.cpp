@@ -110,20 +110,20 @@ void source_text(TextPage& page, const Tuning& tuning) {
 }
 
 void summary_text(TextPage& page, const Tuning& tuning) {
-  int64_t treated = 0, untreated = 0, open = 0, natural = 0;
+  int64_t treated = 0, untreated = 0, natural = 0, open = 0;
   for (const Decision& decision : tuning.decisions) {
     treated += decision.treatment == "treated";
     untreated += decision.treatment == "untreated";
-    bool left = decision.treatment == "natural";
-    open += left && !decision.settled;
-    natural += left && decision.settled;
+    natural += decision.treatment == "natural";
+    open += !decision.settled;
   }
   page.blank();
   page.line(fmt::format(
-      "{} treated, {} untreated, {} natural because nothing is gained by more than {:g}%, {} "
-      "natural because "
-      "measuring has not settled it, at {:g}% confidence on {}.",
-      treated, untreated, natural, 100 * tuning.threshold, open, 100 * tuning.confidence,
+      "{} treated, {} untreated, {} natural{}: what gains more than {:g}% at {:g}% confidence on "
+      "{}, with equal results.",
+      treated, untreated, natural,
+      open ? fmt::format(" ({} of them not settled by this measurement)", open) : "",
+      100 * tuning.threshold, 100 * tuning.confidence,
       tuning.gpu.empty() ? "an unknown GPU" : plain(tuning.gpu)));
   if (!tuning.policy.empty()) {
     page.line(fmt::format(

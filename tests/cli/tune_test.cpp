@@ -75,7 +75,7 @@ TEST_F(Tune, WithoutAGpuIsOneSentenceAndAnEnvironmentError) {
 TEST_F(Tune, WritesAPolicyThatRunFollows) {
   Completed done = call({"tune", "--from", recorded(), "-o", at("tuned.toml")});
   EXPECT_EQ(done.exit_status, 0) << done.err;
-  EXPECT_NE(done.out.find("1 treated, 1 untreated"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("1 treated, 1 untreated, 1 natural"), std::string::npos) << done.out;
   EXPECT_NE(done.out.find("namesake run --policy"), std::string::npos);
   EXPECT_NE(content("tuned.toml").find("treatment = \"untreated\""), std::string::npos);
   EXPECT_NE(content("tuned.json").find("namesake.measure/1"), std::string::npos);
