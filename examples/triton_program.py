@@ -68,7 +68,7 @@ def n_body(bodies, others):
 
 def workloads():
     return [matmul(torch.float16, (32, 128, 64)), matmul(torch.float32, (64, 64, 16)), attention(64, 32, 64, False),
-            attention(128, 32, 64, True), softmax_passing(8192, 2048), layer_norm(4096, 1024), n_body(128, 32)]
+            attention(128, 32, 32, True), softmax_passing(8192, 2048), layer_norm(4096, 1024), n_body(128, 32)]
 
 
 def milliseconds(launch, count):

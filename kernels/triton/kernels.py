@@ -75,7 +75,8 @@ def attend(query, largest, total, result, key_row, value_row, begin, end, stride
 @triton.jit(repr=named("attention"))
 def attention(q, k, v, out, length, heads, QUERIES: tl.constexpr, KEYS: tl.constexpr, WIDTH: tl.constexpr,
               CAUSAL: tl.constexpr):
-    """softmax(Q K' / sqrt(WIDTH)) V. All are length x heads x WIDTH; a program owns QUERIES queries of one head."""
+    """softmax(Q K' / sqrt(WIDTH)) V. All are length x heads x WIDTH; a program owns QUERIES queries of one head, a multiple
+    of KEYS where it is causal."""
     stride = heads * WIDTH
     head = tl.program_id(1) * WIDTH
     start = tl.program_id(0) * QUERIES
