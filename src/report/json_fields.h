@@ -3,7 +3,8 @@
 // A struct takes part by an overload `fields(visit, s)` in this namespace that walks its members,
 // visit("key", s.key), for S and const S alike: writer and reader walk the same list, so the two
 // cannot disagree about a key. A type with a spelling of its own, as an enumeration, overloads
-// written() and read() instead. The overloads are static: each .cpp describes its own structs.
+// written() and read() instead. The overloads are static: each .cpp describes its own structs. The
+// templates here have internal linkage too, since what they call differs from file to file.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,6 +26,8 @@
 namespace namesake::report {
 
 using Json = nlohmann::ordered_json;
+
+namespace {
 
 // template <class V, Described<Side> S> static void fields(V&& visit, S& s) { visit("registers",
 // s.registers); … }
@@ -226,5 +229,7 @@ Result<S> parsed(std::string_view text, std::string_view name) {
     return error(fmt::format("not a report of namesake {}: {}", name, unfit.message));
   }
 }
+
+}  // namespace
 
 }  // namespace namesake::report
