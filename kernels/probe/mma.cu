@@ -2,6 +2,7 @@
 extern "C" __global__ void probe_mma(const unsigned* a, const unsigned* b, float* out, int n,
                                      int stride) {
   int row = blockIdx.x * 16 + threadIdx.x % 32 / 4;
+  if (row >= n) return;
   float d0 = 0, d1 = 0, d2 = 0, d3 = 0;
 #pragma unroll 1
   for (int i = 0; i < n; ++i) {

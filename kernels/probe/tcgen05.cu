@@ -3,6 +3,7 @@ extern "C" __global__ void probe_tcgen05(const float* scale, float* out, int n, 
                                          unsigned long long a, unsigned long long b,
                                          unsigned tensor_memory) {
   int row = blockIdx.x * 128 + threadIdx.x;
+  if (row >= n) return;
   float sum = 0;
 #pragma unroll 1
   for (int i = 0; i < n; ++i) {

@@ -2,6 +2,7 @@
 extern "C" __global__ void probe_wgmma(const float* scale, float* out, int n, int stride,
                                        unsigned long long a, unsigned long long b) {
   int row = blockIdx.x * 64 + threadIdx.x / 4;
+  if (row >= n) return;
   float d0 = 0, d1 = 0, d2 = 0, d3 = 0;
 #pragma unroll 1
   for (int i = 0; i < n; ++i) {

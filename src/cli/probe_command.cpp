@@ -136,9 +136,9 @@ Result<std::vector<study::ProbeKernel>> kernels(const Options& options) {
 std::string next_command(const report::Probe& probe, const Options& options) {
   for (const report::ProbedProgram& program : probe.programs) {
     for (const report::ProbeFinding& finding : program.findings) {
-      if (finding.text != "cutlass" && !finding.any_case) {
-        return fmt::format("namesake trace   (whether \"{}\" is asked for by a call)", finding.text);
-      }
+      bool code = std::any_of(finding.reactions.begin(), finding.reactions.end(),
+                              [](const report::ProbeReaction& reaction) { return reaction.change == "code"; });
+      if (code && finding.text != "cutlass") return fmt::format("namesake trace --all-tests   (whether a call asks for \"{}\")", finding.text);
     }
   }
   return options.json.empty() ? "namesake probe --assembler all --json probe.json" : "namesake census";

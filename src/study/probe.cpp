@@ -198,17 +198,14 @@ class Prober {
     return {};
   }
 
-  Oracle oracle(Cell& cell, std::string_view pass, size_t of) {
+  Oracle oracle(Cell& cell, std::string_view pass) {
     Oracle oracle;
-    oracle.ask = [this, &cell, pass, of](const std::vector<std::string>& names) {
+    oracle.ask = [this, &cell, pass](const std::vector<std::string>& names) {
       return cell.bench->ask(names, [&](size_t done) {
         if (!request_.progress) return;
-        std::string count =
-            names.size() == 1
-                ? "looking closer"
-                : fmt::format(
-                      "{} of {} names{}", grouped(done), grouped(names.size()),
-                      names.size() < of ? fmt::format(" holding {} texts", grouped(of)) : "");
+        std::string count = names.size() == 1
+                                ? "looking closer"
+                                : fmt::format("{} of {}", grouped(done), grouped(names.size()));
         request_.progress(fmt::format("{}: {} on {}, {}: {}", title(program_), cell.report.kernel,
                                       cell.architecture, pass, count));
       });
@@ -233,7 +230,7 @@ class Prober {
     };
     if (request_.inside) {
       auto start = Clock::now();
-      Oracle asked = oracle(cell, "texts inside names", words_.size());
+      Oracle asked = oracle(cell, "names of many texts");
       TRY_ASSIGN(Search search, search_inside(asked, words_));
       cell.report.inside = static_cast<int64_t>(search.texts);
       take(std::move(search));
@@ -242,7 +239,7 @@ class Prober {
     }
     if (request_.names) {
       auto start = Clock::now();
-      Oracle asked = oracle(cell, "texts as names", words_.size());
+      Oracle asked = oracle(cell, "texts as names");
       TRY_ASSIGN(Search search, search_names(asked, words_, inside));
       cell.report.names = static_cast<int64_t>(search.texts);
       take(std::move(search));
@@ -313,28 +310,42 @@ std::string quoted_finding(const report::ProbeFinding& finding) {
   return fmt::format("\"{}\" {}{}", finding.text, how, finding.any_case ? ", in any case" : "");
 }
 
-// "1 text changes what ptxas 13.5.37 makes of a kernel: …; no other of 33,030 does."
+bool changes_code(const report::ProbeFinding& finding) {
+  return std::any_of(
+      finding.reactions.begin(), finding.reactions.end(),
+      [](const report::ProbeReaction& reaction) { return reaction.change == "code"; });
+}
+
+// "1 text changes the code of these kernels: …. 2 texts make the program crash or hang: …. No other
+// of 33,030 texts did either."
 std::string conclusion(const report::Probe& probe) {
-  std::vector<std::string> found;
-  std::set<std::string> seen;
-  int64_t least = 0;
+  std::set<std::string> code, failure;
+  size_t least = 0;
   for (const report::ProbedProgram& program : probe.programs) {
-    int64_t texts = program.texts_in_file + program.texts_in_rot13 + program.texts_added;
+    auto texts =
+        static_cast<size_t>(program.texts_in_file + program.texts_in_rot13 + program.texts_added);
     least = least == 0 ? texts : std::min(least, texts);
     for (const report::ProbeFinding& finding : program.findings) {
-      if (seen.insert(quoted_finding(finding)).second) found.push_back(quoted_finding(finding));
+      (changes_code(finding) ? code : failure).insert(quoted_finding(finding));
     }
   }
-  std::string where = probe.programs.size() == 1
-                          ? "this program"
-                          : fmt::format("{} programs", probe.programs.size());
-  std::string tried = fmt::format("{}{} texts", probe.programs.size() > 1 ? "at least " : "",
-                                  grouped(static_cast<size_t>(least)));
-  if (found.empty())
-    return fmt::format("None of {} changed the code of any of these kernels by {}.", tried, where);
-  return fmt::format("{} text{} the code of these kernels by {}: {}. No other of {} did.",
-                     found.size(), found.size() == 1 ? " changes" : "s change", where,
-                     join(found, "; "), tried);
+  std::string tried =
+      fmt::format("{}{} texts", probe.programs.size() > 1 ? "at least " : "", grouped(least));
+  if (code.empty() && failure.empty())
+    return fmt::format("None of {} changed the code of any of these kernels.", tried);
+  auto listed = [](const std::set<std::string>& findings) {
+    return join(std::vector<std::string>(findings.begin(), findings.end()), "; ");
+  };
+  std::string text;
+  if (!code.empty()) {
+    text += fmt::format("{} text{} the code of these kernels: {}. ", code.size(),
+                        code.size() == 1 ? " changes" : "s change", listed(code));
+  }
+  if (!failure.empty()) {
+    text += fmt::format("{} text{} the program crash or hang: {}. ", failure.size(),
+                        failure.size() == 1 ? " makes" : "s make", listed(failure));
+  }
+  return text + fmt::format("No other of {} did either.", tried);
 }
 
 std::vector<std::string> limits(const ProbeRequest& request) {

@@ -47,6 +47,8 @@ size_t end_of_body(std::string_view text, size_t at) {
       for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\';
     } else if (text.substr(at, 2) == "//") {
       at = std::min(text.find('\n', at), text.size());
+    } else if (text[at] == '\'' && at + 2 < text.size() && text[at + 2] == '\'') {
+      at += 2;  // a character; a lone ' stands between digits
     } else if (text[at] == '{') {
       ++depth;
     } else if (text[at] == '}' && --depth == 0) {
