@@ -56,6 +56,7 @@ struct CensusAssembler {
 struct CensusSass {
   int64_t point = 0;  // in Census::points
   std::vector<SassRow> rows;
+  bool cut = false;  // there are more
 };
 
 struct Census {

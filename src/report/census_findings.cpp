@@ -98,13 +98,13 @@ std::string shown_history(const Census& census, const History& history) {
   if (history.stretches.size() == 1) return mark(history.stretches.front());
   std::vector<std::string> parts;
   for (const Stretch& stretch : history.stretches) {
-    std::string when;
+    bool at_first = &stretch == &history.stretches.front();
+    if (at_first && stretch.reaction == Reaction::same) continue;  // what came before is said by "+"
+    std::string when = short_version(census, stretch.first);
     if (&stretch == &history.stretches.back()) {
-      when = "since " + short_version(census, stretch.first);
-    } else if (stretch.first == stretch.last) {
-      when = short_version(census, stretch.first);
-    } else {
-      when = short_version(census, stretch.first) + "–" + short_version(census, stretch.last);
+      when += "+";
+    } else if (stretch.first != stretch.last) {
+      when += "–" + short_version(census, stretch.last);
     }
     parts.push_back(fmt::format("{} {}", mark(stretch), when));
   }

@@ -32,7 +32,7 @@ struct History {
 };
 std::vector<History> histories(const Census&, int64_t opt_level);
 
-// "≠", "≠ since 12.8", "= 11.7, ≠ 11.8–12.4, = since 12.5"
+// "≠"; "≠ 12.4+" where it is the same before 12.4; "? 12.8–13.4, = 13.5+"
 std::string shown_history(const Census&, const History&);
 
 // Consecutive assemblers among which a kernel's builds spill alike.

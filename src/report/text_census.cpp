@@ -92,9 +92,9 @@ class CensusPage {
 
   void by_kernel() {
     page_.heading("kernel × architecture, over the releases");
-    page_.line("= same  ≠ different  ? lottery  ✗ not built  · not expressible here", Tone::dim, 2,
+    page_.line("= same  ≠ different  ≠ 12.4+ since 12.4, the same before  ? lottery  ✗ not built  · not expressible here", Tone::dim, 2,
                2);
-    std::vector<Column> columns = {{"kernel", false, 0, 14}};
+    std::vector<Column> columns = {{"kernel", false, 0, 24}};
     for (const std::string& name : c_.architectures) columns.push_back({name, false, 0, 7, true});
     Table table(columns);
     std::vector<std::vector<Cell>> rows(c_.kernels.size());
