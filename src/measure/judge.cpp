@@ -188,6 +188,7 @@ FalseAlarms false_alarms(const report::Measurement& measurement) {
     const Timing* warm = kernel.warm();
     if (!warm || !warm->control.interval) continue;
     ++result.runs;
+    result.beside_one += (*warm->control.interval)[0] > 1 || (*warm->control.interval)[1] < 1;
     if (!is_verdict(warm->control)) continue;
     ++result.alarms;
     result.in_dead_band +=

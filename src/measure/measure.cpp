@@ -146,6 +146,14 @@ Result<report::Measurement> measure(const MeasureRequest& request) {
     kernel.finding = judge(kernel);
     kernel.meaning = explain(kernel);
   }
+  if (request.controls > 0) {
+    const FalseAlarms alarms = false_alarms(result);
+    result.notes.push_back(
+        fmt::format("{} runs of kernels against themselves: a difference was claimed in {}; {} "
+                    "intervals do not hold 1, where {:.0f} are to be expected",
+                    alarms.runs, alarms.alarms, alarms.beside_one,
+                    (1 - request.care.confidence) * static_cast<double>(alarms.runs)));
+  }
   return result;
 }
 

@@ -68,8 +68,10 @@ std::string explain(const report::KernelMeasurement& kernel);
 // Of kernels timed against themselves (the same code, loaded twice), in control runs or beside the
 // builds: every verdict but "no difference" and "undecided" is a false alarm.
 struct FalseAlarms {
-  int64_t runs = 0, alarms = 0;
-  int64_t in_dead_band = 0;  // alarms whose interval lies inside the dead band
+  int64_t runs = 0;
+  int64_t alarms = 0;        // verdicts
+  int64_t beside_one = 0;    // intervals that do not hold 1, those inside the dead band included
+  int64_t in_dead_band = 0;  // verdicts whose interval lies inside the dead band
 };
 FalseAlarms false_alarms(const report::Measurement& measurement);
 
