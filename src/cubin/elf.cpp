@@ -73,7 +73,7 @@ Result<Elf> parse_elf(Bytes file, std::string_view origin) {
     section.link = rows.read<uint32_t>();
     section.info = rows.read<uint32_t>();
     rows.skip(16);
-    if (section.type != kNoBits && section.type != 0) {
+    if (!takes_no_room(section.type) && section.type != 0) {
       auto data = slice(file, offset, section.size);
       if (!data) return broken(origin, "section " + std::to_string(i) + " lies outside the file");
       section.data = *data;

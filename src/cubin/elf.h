@@ -33,6 +33,12 @@ struct Elf {
   std::vector<Symbol> symbols;
 };
 
+// Sections with a size and no bytes in the file: the format's own kind, and CUDA's for global, local
+// and shared memory.
+constexpr bool takes_no_room(uint32_t type) {
+  return type == 8 || type == 0x70000007 || type == 0x70000008 || type == 0x7000000a;
+}
+
 constexpr uint32_t kNoBits = 8, kSymbolTable = 2, kRelocationsWithAddend = 4, kRelocations = 9;
 constexpr uint8_t kFunctionSymbol = 2, kLocalBinding = 0, kGlobalBinding = 1;
 

@@ -16,6 +16,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace namesake::cubin {
@@ -50,6 +51,11 @@ std::string_view options_in(Bytes header, uint32_t place) {
 std::string architecture_name(uint32_t number, uint64_t flags) {
   const char* suffix = flags & kFamily ? "f" : flags & kSpecific ? "a" : "";
   return fmt::format("sm_{}{}", number, suffix);
+}
+
+ZSTD_DCtx* zstd_context() {
+  thread_local std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  return context.get();
 }
 
 tl::unexpected<Error> undone(std::string_view origin, const char* format) {
@@ -106,6 +112,31 @@ Result<Fatbin> parse_fatbin(Bytes file, std::string_view origin) {
   return fatbin;
 }
 
+std::optional<Bytes> HeadUnpacker::first(uint64_t bytes) {
+  if (entry_.packing == Packing::none) return entry_.data.substr(0, bytes);
+  if (bytes > entry_.unpacked_bytes) return std::nullopt;
+  if (storage_.size() < bytes) storage_.resize(bytes);
+  if (entry_.packing == Packing::lz4) {  // which is fast enough to begin anew
+    if (entry_.data.size() > LZ4_MAX_INPUT_SIZE || bytes > LZ4_MAX_INPUT_SIZE) return std::nullopt;
+    int written = LZ4_decompress_safe_partial(entry_.data.data(), storage_.data(), static_cast<int>(entry_.data.size()),
+                                              static_cast<int>(bytes), static_cast<int>(bytes));
+    if (written < 0 || static_cast<uint64_t>(written) != bytes) return std::nullopt;
+    return Bytes(storage_).substr(0, bytes);
+  }
+  ZSTD_DCtx* context = zstd_context();
+  if (given_ == 0) ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
+  ZSTD_outBuffer out{storage_.data(), bytes, given_};
+  ZSTD_inBuffer in{entry_.data.data(), entry_.data.size(), taken_};
+  while (out.pos < out.size) {
+    size_t before = out.pos + in.pos, left = ZSTD_decompressStream(context, &out, &in);
+    if (ZSTD_isError(left) || left == 0 || out.pos + in.pos == before) break;
+  }
+  taken_ = in.pos;
+  given_ = out.pos;
+  if (given_ != bytes) return std::nullopt;
+  return Bytes(storage_).substr(0, bytes);
+}
+
 Result<Bytes> unpack(const FatbinEntry& entry, uint64_t limit, std::string_view origin, std::string& storage) {
   if (entry.packing == Packing::none) return entry.data;
   if (entry.unpacked_bytes > limit) {
@@ -122,8 +153,7 @@ Result<Bytes> unpack(const FatbinEntry& entry, uint64_t limit, std::string_view 
                                       static_cast<int>(entry.unpacked_bytes));
     if (written < 0 || static_cast<uint64_t>(written) != entry.unpacked_bytes) return undone(origin, "LZ4");
   } else {
-    thread_local std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
-    size_t written = ZSTD_decompressDCtx(context.get(), storage.data(), entry.unpacked_bytes, entry.data.data(), entry.data.size());
+    size_t written = ZSTD_decompressDCtx(zstd_context(), storage.data(), entry.unpacked_bytes, entry.data.data(), entry.data.size());
     if (ZSTD_isError(written) || written != entry.unpacked_bytes) return undone(origin, "zstd");
   }
   return Bytes(storage).substr(0, entry.unpacked_bytes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,5 +42,18 @@ Result<Fatbin> parse_fatbin(Bytes file, std::string_view origin);
 // is used again. Never more than `limit` bytes, nor more than a compiler's output can be packed to.
 Result<Bytes> unpack(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
                      std::string& storage);
+
+// The beginning of an entry's content, as much as is asked for, each time more.
+class HeadUnpacker {
+ public:
+  HeadUnpacker(const FatbinEntry& entry, std::string& storage) : entry_(entry), storage_(storage) {}
+  // Nothing where so much cannot be had; unpack() says why. One unpacker at a time in a thread.
+  std::optional<Bytes> first(uint64_t bytes);
+
+ private:
+  const FatbinEntry& entry_;
+  std::string& storage_;
+  size_t taken_ = 0, given_ = 0;  // of the packed bytes, and as many unpacked, by zstd
+};
 
 }  // namespace namesake::cubin

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <optional>
 
+#include "cubin/elf.h"
 #include "cubin/fatbin.h"
 #include "util/pool.h"
 
@@ -106,8 +107,7 @@ uint64_t cubin_extent(Bytes file, const ElfShape& shape) {
     rows.skip(16);
     uint64_t offset = rows.read<uint64_t>(), size = rows.read<uint64_t>();
     rows.skip(24);
-    constexpr uint32_t kNone = 0, kNoBits = 8;
-    if (rows.ok() && type != kNone && type != kNoBits) reach(offset, size);
+    if (rows.ok() && type != 0 && !takes_no_room(type)) reach(offset, size);
   }
   return end;
 }
@@ -133,8 +133,7 @@ std::vector<HostSection> host_sections(Bytes file) {
     rows.skip(16);
     uint64_t offset = rows.read<uint64_t>(), size = rows.read<uint64_t>();
     rows.skip(24);
-    constexpr uint32_t kNoBits = 8;
-    auto data = type == kNoBits ? std::nullopt : slice(file, offset, size);
+    auto data = takes_no_room(type) ? std::nullopt : slice(file, offset, size);
     sections.push_back({offset, data ? offset + size : offset, {}});
     if (i == shape->names && data) names = *data;
   }

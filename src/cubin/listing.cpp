@@ -1,5 +1,6 @@
 #include "cubin/listing.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "cubin/elf.h"
@@ -8,8 +9,9 @@
 namespace namesake::cubin {
 namespace {
 
-constexpr uint8_t kEntryFlag = 0x10;  // STO_CUDA_ENTRY
+constexpr uint8_t kEntryFlag = 0x10;      // STO_CUDA_ENTRY
 constexpr uint8_t kRegisterCount = 0x2f;  // EIATTR_REGCOUNT
+constexpr std::string_view kText = ".text.";
 
 }  // namespace
 
@@ -34,17 +36,37 @@ Result<Listing> list_functions(Bytes file, std::string_view origin) {
     const Symbol& symbol = elf.symbols[i];
     if (symbol.type != kFunctionSymbol || symbol.section == 0 || symbol.section >= elf.sections.size()) continue;
     const Section& section = elf.sections[symbol.section];
-    bool entry = symbol.other & kEntryFlag;
-    // Local symbols that are no entries are parts of a function: its callees inlined behind it.
-    bool own = section.name.size() > 6 && section.name.starts_with(".text.") && section.name.substr(6) == symbol.name;
+    if (!section.name.starts_with(kText) || section.type == kNoBits) continue;
+    // Others are parts of a function: callees and the assembler's own routines, put behind it.
+    bool entry = symbol.other & kEntryFlag, own = section.name.substr(kText.size()) == symbol.name;
     if (!entry && !own && symbol.binding != kGlobalBinding) continue;
-    if (!section.name.starts_with(".text.") || section.type == kNoBits) continue;
     auto at = registers.find(i);
     // Up to CUDA 12 the header carries the register count too.
     uint32_t count = at != registers.end() ? at->second : section.info >> 24;
     listing.functions.push_back({symbol.name, entry, symbol.size, static_cast<int>(count)});
   }
   return listing;
+}
+
+Result<Listing> list_entry(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
+                           std::string& storage, uint64_t& unpacked) {
+  if (entry.packing != Packing::none) {
+    constexpr uint64_t kFirst = 16384;
+    HeadUnpacker unpacker(entry, storage);
+    uint64_t bytes = 0;
+    for (uint64_t next = kFirst; next < entry.unpacked_bytes / 4 * 3 && next <= limit; next *= 2) {
+      auto head = unpacker.first(next);
+      if (!head) break;
+      bytes = next;
+      if (auto listing = list_head(*head)) {
+        unpacked += bytes;
+        return *listing;
+      }
+    }
+    unpacked += bytes + entry.unpacked_bytes;
+  }
+  TRY_ASSIGN(Bytes file, unpack(entry, limit, origin, storage));
+  return list_functions(file, origin);
 }
 
 }  // namespace namesake::cubin

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cubin/fatbin.h"
 #include "util/cursor.h"
 #include "util/error.h"
 
@@ -15,14 +18,23 @@ struct ListedFunction {
   bool entry = false;
   uint64_t code_bytes = 0;
   int registers = 0;
+  bool operator==(const ListedFunction&) const = default;
 };
 
 struct Listing {
   int architecture = 0;
-  bool architecture_specific = false;
+  bool architecture_specific = false;     // the "a" targets; unknown to list_head()
   std::vector<ListedFunction> functions;  // in the order of their symbols
 };
 
 Result<Listing> list_functions(Bytes file, std::string_view origin);
+
+// The same from a cubin's first bytes alone, where they tell everything beyond doubt.
+std::optional<Listing> list_head(Bytes head);
+
+// The functions of a cubin in a fatbin, unpacking no more of it than is needed. `unpacked` is added
+// the bytes that were. The views live as long as `storage` is left alone.
+Result<Listing> list_entry(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
+                           std::string& storage, uint64_t& unpacked);
 
 }  // namespace namesake::cubin

@@ -5,7 +5,8 @@
 //   summary      {kernels, ptx_kernels, device_functions, with_trigger, places: {trigger: {place: kernels}}};
 //                a kernel counts under the most deliberate of its places
 //   problems     what could not be read, a sentence each; the list is incomplete where there are any
-//   containers   [{name, bytes, cubins, ptx, ir, other, lz4, zstd, kernels, ptx_kernels, sections}]
+//   containers   [{name, bytes, cubins, ptx, ir, other, lz4, zstd, kernels, ptx_kernels, sections}],
+//                sections being {name: {cubins, ptx, other, kernels}} of a host program
 //   functions    [{symbol, name, library, container, architecture, kind, bytes, registers, triggers}]
 //                kind is "code", "ptx" or "device function"; container counts from 0;
 //                triggers is [{trigger, places}], its places those of report/scan.h
@@ -38,9 +39,13 @@ Json summary_of(const Scan& scan) {
 }
 
 Json written(const Container& container) {
+  Json sections = Json::object();
+  for (const auto& [name, section] : container.sections) {
+    sections[name] = {{"cubins", section.cubins}, {"ptx", section.ptx}, {"other", section.other}, {"kernels", section.kernels}};
+  }
   return {{"name", container.name},       {"bytes", container.bytes}, {"cubins", container.cubins},   {"ptx", container.ptx},
           {"ir", container.ir},           {"other", container.other}, {"lz4", container.lz4},         {"zstd", container.zstd},
-          {"kernels", container.kernels}, {"ptx_kernels", container.ptx_kernels}, {"sections", container.sections}};
+          {"kernels", container.kernels}, {"ptx_kernels", container.ptx_kernels}, {"sections", sections}};
 }
 
 Json written(const std::vector<TriggerFind>& finds) {

@@ -49,7 +49,10 @@ struct Container {
   int64_t cubins = 0, ptx = 0, ir = 0, other = 0;  // entries
   int64_t lz4 = 0, zstd = 0;                    // of these, packed
   int64_t kernels = 0, ptx_kernels = 0;         // those that left out by a filter included
-  std::map<std::string, int64_t> sections;      // entries by section of the host program
+  struct Section {
+    int64_t cubins = 0, ptx = 0, other = 0, kernels = 0;
+  };
+  std::map<std::string, Section> sections;      // of the host program; machine code's kernels
 };
 
 struct Scan {

@@ -73,7 +73,7 @@ class Walker {
       piece.content = cubin::Content::ptx;
       piece.container = name;
       piece.container_bytes = file.size();
-      piece.bytes = without_padding(file);
+      piece.bytes = [&]() -> Result<Bytes> { return without_padding(file); };
       walk_.piece(piece);
     } else {
       program(file, name, workers);
@@ -158,19 +158,27 @@ class Walker {
       piece.architecture = each.entry.architecture;
       piece.options = each.entry.options;
       piece.packing = each.entry.packing;
-      unpack_and_show(piece, each.entry);
+      show(piece, each.entry);
     }, walk_.stop);
   }
 
-  void unpack_and_show(Piece& piece, const cubin::FatbinEntry& entry) {
-    if (piece.content == cubin::Content::ir || piece.content == cubin::Content::other) return walk_.piece(piece);
-    std::string origin = fmt::format("{}: entry {} of the fatbin at {:#x}", piece.container, piece.entry, piece.offset);
-    if (entry.packing != cubin::Packing::none && !spend(entry.unpacked_bytes, origin)) return;
+  void show(Piece& piece, const cubin::FatbinEntry& entry) {
+    thread_local std::string storage;
+    std::string origin = piece.entry ? fmt::format("{}: entry {} of the fatbin at {:#x}", piece.container, piece.entry, piece.offset)
+                                     : fmt::format("{}: the cubin at {:#x}", piece.container, piece.offset);
+    piece.bytes = [&]() -> Result<Bytes> {
+      if (entry.packing != cubin::Packing::none && !spend(entry.unpacked_bytes, origin)) return error("");
+      TRY_ASSIGN(Bytes content, cubin::unpack(entry, walk_.limits.entry_bytes, origin, storage));
+      return piece.content == cubin::Content::ptx ? without_padding(content) : content;
+    };
+    piece.functions = [&]() -> Result<cubin::Listing> {
+      if (exhausted_) return error("");
+      uint64_t unpacked = 0;
+      auto listing = cubin::list_entry(entry, walk_.limits.entry_bytes, origin, storage, unpacked);
+      if (!spend(unpacked, origin)) return error("");
+      return listing;
+    };
     try {
-      thread_local std::string storage;
-      auto content = cubin::unpack(entry, walk_.limits.entry_bytes, origin, storage);
-      if (!content) return walk_.problem(content.error().message);
-      piece.bytes = piece.content == cubin::Content::ptx ? without_padding(*content) : *content;
       walk_.piece(piece);
     } catch (const std::bad_alloc&) {
       walk_.problem(fmt::format("{}: no memory for its {} bytes", origin, entry.unpacked_bytes));

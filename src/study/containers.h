@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "cubin/fatbin.h"
+#include "cubin/listing.h"
 #include "util/cursor.h"
+#include "util/error.h"
 
 namespace namesake::study {
 
@@ -23,7 +25,10 @@ struct Piece {
   std::string_view architecture;  // as the fatbin says; "" for what stands by itself
   std::string_view options;
   cubin::Packing packing = cubin::Packing::none;
-  Bytes bytes;                  // unpacked; empty for what is no cubin and no PTX
+  // Unpack what is asked for, for the time of the call of Walk::piece. An error without words is one
+  // that Walk::problem has been told.
+  std::function<Result<Bytes>()> bytes;
+  std::function<Result<cubin::Listing>()> functions;  // of a cubin, in less time
 };
 
 // What unpacking may cost, whatever a file claims: hostile ones claim anything.
@@ -36,7 +41,7 @@ struct Limits {
 };
 
 struct Walk {
-  // Both are called from several threads at a time; a piece's bytes go away when the call returns.
+  // Both are called from several threads at a time.
   std::function<void(const Piece&)> piece;
   std::function<void(std::string)> problem;    // one sentence: what could not be read
   std::function<bool()> stop;

@@ -11,7 +11,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "assembly/inputs.h"
 #include "cubin/listing.h"
 #include "ptx/entries.h"
 #include "study/symbol.h"
@@ -39,6 +38,14 @@ struct Listed {
   uint64_t offset = 0, entry = 0, number = 0;
 };
 
+// "sm_90a" → 90; 0 for what is no target.
+int64_t target_number(std::string_view target) {
+  size_t begin = target.find_first_of("0123456789");
+  if (begin == std::string_view::npos) return 0;
+  size_t end = target.find_first_not_of("0123456789", begin);
+  return parse_integer(target.substr(begin, end == std::string_view::npos ? end : end - begin)).value_or(0);
+}
+
 struct Found {
   std::string_view symbol;
   report::ScannedFunction function;
@@ -60,7 +67,7 @@ class Scanner {
     if (piece.content == cubin::Content::cubin) {
       problem = list_cubin(piece, found);
     } else if (piece.content == cubin::Content::ptx) {
-      list_ptx(piece, found);
+      problem = list_ptx(piece, found);
     }
     std::lock_guard lock(mutex_);
     if (!problem.empty()) scan_.problems.push_back(std::move(problem));
@@ -125,9 +132,7 @@ class Scanner {
 
  private:
   std::string list_cubin(const Piece& piece, std::vector<Found>& found) const {
-    std::string origin = piece.entry ? fmt::format("{}: entry {} of the fatbin at {:#x}", piece.container, piece.entry, piece.offset)
-                                     : fmt::format("{}: the cubin at {:#x}", piece.container, piece.offset);
-    auto listing = cubin::list_functions(piece.bytes, origin);
+    auto listing = piece.functions();
     if (!listing) return listing.error().message;
     std::string architecture(piece.architecture);
     if (architecture.empty()) architecture = fmt::format("sm_{}{}", listing->architecture, listing->architecture_specific ? "a" : "");
@@ -137,7 +142,7 @@ class Scanner {
       one.function.architecture = architecture;
       one.function.code = true;
       one.function.kernel = each.entry;
-      one.function.bytes = static_cast<int64_t>(std::min<uint64_t>(each.code_bytes, piece.bytes.size()));
+      one.function.bytes = static_cast<int64_t>(std::min<uint64_t>(each.code_bytes, INT32_MAX));
       one.function.registers = each.registers;
       one.wanted = asked_for(request_, each.symbol, architecture);
       found.push_back(std::move(one));
@@ -145,8 +150,10 @@ class Scanner {
     return "";
   }
 
-  void list_ptx(const Piece& piece, std::vector<Found>& found) const {
-    ptx::ListedText listed = ptx::list_entries(piece.bytes);
+  std::string list_ptx(const Piece& piece, std::vector<Found>& found) const {
+    auto text = piece.bytes();
+    if (!text) return text.error().message;
+    ptx::ListedText listed = ptx::list_entries(*text);
     for (const ptx::ListedEntry& each : listed.entries) {
       Found one;
       one.symbol = each.symbol;
@@ -156,6 +163,7 @@ class Scanner {
       one.wanted = asked_for(request_, each.symbol, one.function.architecture);
       found.push_back(std::move(one));
     }
+    return "";
   }
 
   int64_t count(const Piece& piece, uint64_t file, const std::vector<Found>& found) {
@@ -171,9 +179,13 @@ class Scanner {
     }
     if (piece.packing == cubin::Packing::lz4) ++container.lz4;
     if (piece.packing == cubin::Packing::zstd) ++container.zstd;
-    if (!piece.section.empty()) ++container.sections[std::string(piece.section)];
-    for (const Found& each : found) {
-      if (each.function.kernel) ++(each.function.code ? container.kernels : container.ptx_kernels);
+    int64_t kernels = std::count_if(found.begin(), found.end(), [](const Found& each) { return each.function.kernel; });
+    bool code = piece.content == cubin::Content::cubin, ptx = piece.content == cubin::Content::ptx;
+    (ptx ? container.ptx_kernels : container.kernels) += kernels;
+    if (!piece.section.empty()) {
+      report::Container::Section& section = container.sections[std::string(piece.section)];
+      ++(code ? section.cubins : ptx ? section.ptx : section.other);
+      if (code) section.kernels += kernels;
     }
     return static_cast<int64_t>(at->second);
   }
@@ -241,7 +253,7 @@ Result<CarriedPtx> find_ptx(const ScanRequest& request) {
   };
   walk.piece = [&](const Piece& piece) {
     if (piece.content == cubin::Content::cubin) {
-      auto listing = cubin::list_functions(piece.bytes, piece.container);
+      auto listing = piece.functions();
       if (!listing) return;
       for (const cubin::ListedFunction& each : listing->functions) {
         if (!asked_for(request, each.symbol, piece.architecture)) continue;
@@ -250,16 +262,18 @@ Result<CarriedPtx> find_ptx(const ScanRequest& request) {
       }
     }
     if (piece.content != cubin::Content::ptx) return;
-    ptx::ListedText listed = ptx::list_entries(piece.bytes);
+    auto text = piece.bytes();
+    if (!text) return;
+    ptx::ListedText listed = ptx::list_entries(*text);
     for (const ptx::ListedEntry& each : listed.entries) {
       if (!asked_for(request, each.symbol, listed.target)) continue;
       CarriedPtx found{std::string(piece.container), std::string(piece.options), std::string(listed.target), std::string(each.symbol), {}};
       std::lock_guard lock(mutex);
       auto rank = [](const CarriedPtx& ptx) {
-        return std::make_tuple(-assembly::architecture_number(ptx.target), ptx.container, ptx.kernel);
+        return std::make_tuple(-target_number(ptx.target), ptx.container, ptx.kernel);
       };
       if (best && rank(*best) <= rank(found)) continue;
-      found.text = piece.bytes;
+      found.text = *text;
       best = std::move(found);
     }
   };

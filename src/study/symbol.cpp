@@ -142,17 +142,20 @@ class Reading {
     return at + 1;
   }
 
-  // "operator()", "operator<", "operator bool": up to where its arguments or parameters begin.
+  // "operator()", "operator<", "operator< <int>", "operator bool": up to where its arguments begin.
   size_t take_operator(size_t at) {
     size_t end = at + 8;
-    if (text_.substr(end).starts_with("()") || text_.substr(end).starts_with("[]")) {
+    std::string_view rest = text_.substr(end);
+    if (rest.starts_with("()") || rest.starts_with("[]")) {
       end += 2;
+    } else if (rest.starts_with(' ')) {
+      end = std::min(text_.find('(', end), text_.size());
     } else {
-      while (end < text_.size() && text_[end] != '(' && !(text_[end] == '<' && end > at + 8 && is_word(text_[end - 1]))) ++end;
+      while (end < text_.size() && text_[end] != '(' && text_[end] != ' ' && !is_word(text_[end])) ++end;
     }
     mark(at, end, Region::name);
     last_ = piece_;
-    return end;
+    return text_.substr(end).starts_with(" <") ? end + 1 : end;
   }
 
   // A '>' closes only what a '<' opened: "(a)>(b)" inside an argument and "->" are no brackets, and

@@ -1,0 +1,118 @@
+#include "cubin/listing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cubin/cubin.h"
+#include "cubin/fatbin.h"
+#include "fatbin_writer.h"
+#include "util/file.h"
+
+namespace namesake::cubin {
+namespace {
+
+constexpr uint64_t kLimit = uint64_t{1} << 30;
+constexpr const char* kCubins[] = {"shapes.sm_80.cubin", "shapes.sm_90.cubin", "shapes_old_abi.sm_90.cubin", "shapes_relocatable.sm_90.cubin",
+                                   "shapes_renamed.sm_90.cubin", "matmul_mma.sm_120.cubin", "matmul_wgmma.sm_90a.cubin", "stencil.sm_90.cubin",
+                                   "tcgen05_lottery.sm_100a.cubin"};
+
+std::string fixture(const std::string& name) {
+  auto content = read_file(std::string(NAMESAKE_SOURCE_DIR) + "/tests/sass/fixtures/" + name);
+  EXPECT_TRUE(content.has_value()) << name;
+  return content.value_or("");
+}
+
+TEST(Listing, has_the_functions_that_parse_finds) {
+  for (const char* name : kCubins) {
+    std::string file = fixture(name);
+    auto listing = list_functions(file, name);
+    auto module = parse(file, name);
+    ASSERT_TRUE(listing && module) << name;
+    EXPECT_EQ(listing->architecture, module->architecture);
+    EXPECT_EQ(listing->architecture_specific, module->architecture_specific);
+    ASSERT_EQ(listing->functions.size(), module->functions.size()) << name;
+    for (const Function& function : module->functions) {
+      auto same = [&](const ListedFunction& each) {
+        return each.symbol == function.symbol && each.entry == function.entry && each.registers == function.registers &&
+               each.code_bytes == function.code.size();
+      };
+      EXPECT_EQ(std::count_if(listing->functions.begin(), listing->functions.end(), same), 1) << name << ' ' << function.symbol;
+    }
+  }
+}
+
+TEST(Listing, a_head_tells_the_same_as_the_whole_file_or_nothing) {
+  for (const char* name : kCubins) {
+    std::string file = fixture(name);
+    auto whole = list_functions(file, name);
+    ASSERT_TRUE(whole);
+    size_t first = file.size();
+    for (size_t bytes = 0; bytes < file.size(); bytes += 64) {
+      auto head = list_head(Bytes(file).substr(0, bytes));
+      if (!head) continue;
+      first = std::min(first, bytes);
+      EXPECT_EQ(head->functions, whole->functions) << name << " from " << bytes;
+      EXPECT_EQ(head->architecture, whole->architecture);
+    }
+    EXPECT_LT(first, file.size() / 2) << name << ": the head alone should do";
+  }
+}
+
+// A head that contradicts itself must not be believed.
+TEST(Listing, a_changed_name_size_or_count_in_a_head_gives_no_list_with_a_function_missing) {
+  std::string file = fixture("shapes.sm_90.cubin");
+  auto whole = list_functions(file, "x");
+  auto elf_end = file.find("\0.text.divides", 64, 14);
+  ASSERT_NE(elf_end, std::string::npos);
+  size_t half = file.size() / 2;
+  for (size_t at = 64; at < half; ++at) {
+    std::string changed = file.substr(0, half);
+    changed[at] = static_cast<char>(changed[at] ^ 0x10);
+    auto head = list_head(changed);
+    if (head) EXPECT_EQ(head->functions.size(), whole->functions.size()) << at;
+  }
+}
+
+TEST(Listing, of_a_packed_entry_is_that_of_the_cubin_in_it) {
+  for (const char* name : kCubins) {
+    std::string file = fixture(name);
+    auto whole = list_functions(file, name);
+    for (Packing packing : {Packing::none, Packing::lz4, Packing::zstd}) {
+      std::string packed_file = fatbin_of({{file, Content::cubin, packing}});
+      auto fatbin = parse_fatbin(packed_file, "x");
+      ASSERT_TRUE(fatbin);
+      std::string storage;
+      uint64_t unpacked = 0;
+      auto listing = list_entry(fatbin->entries.front(), kLimit, "x", storage, unpacked);
+      ASSERT_TRUE(listing) << listing.error().message;
+      EXPECT_EQ(listing->functions, whole->functions) << name;
+      if (packing == Packing::none) EXPECT_EQ(unpacked, 0u);
+    }
+  }
+}
+
+TEST(Listing, a_large_cubin_is_not_unpacked_whole) {
+  std::string file = fixture("shapes_relocatable.sm_90.cubin");
+  // Its table of sections moves to the end of a file that is mostly code.
+  uint64_t table = 0;
+  std::memcpy(&table, file.data() + 40, sizeof table);
+  uint64_t moved = 1 << 20;
+  std::string large = file.substr(0, table) + std::string(moved - table, 'c') + file.substr(table);
+  std::memcpy(large.data() + 40, &moved, sizeof moved);
+  for (Packing packing : {Packing::lz4, Packing::zstd}) {
+    std::string packed_file = fatbin_of({{large, Content::cubin, packing}});
+    auto fatbin = parse_fatbin(packed_file, "x");
+    ASSERT_TRUE(fatbin);
+    std::string storage;
+    uint64_t unpacked = 0;
+    auto listing = list_entry(fatbin->entries.front(), kLimit, "x", storage, unpacked);
+    ASSERT_TRUE(listing);
+    EXPECT_EQ(listing->functions, list_functions(file, "x")->functions);
+    EXPECT_LT(unpacked, large.size() / 10);
+  }
+}
+
+}  // namespace
+}  // namespace namesake::cubin
