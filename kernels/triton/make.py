@@ -105,7 +105,7 @@ def elementwise(kernel, block, warps=4):
         y.fill = "normal"
         arguments.insert(2, ("scale", "fp32", 0.5))
     return Case(kernel, *before_hopper("fp32"), {"n": (2**26, [2**20, 2**26])}, [f"ceil_div(n, {block})"], arguments,
-                {"BLOCK": block}, kernel, warps)
+                {"BLOCK": block}, {"gelu": "gelu_tanh"}.get(kernel, kernel), warps)
 
 
 def transpose(block):
