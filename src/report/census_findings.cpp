@@ -93,7 +93,7 @@ std::vector<History> histories(const Census& census, int64_t opt_level) {
 
 std::string shown_history(const Census& census, const History& history) {
   if (history.stretches.empty()) return "·";
-  constexpr const char* kMarks[] = {"=", "≠", "?", "✗", "·"};
+  static constexpr const char* kMarks[] = {"=", "≠", "?", "✗", "·"};
   auto mark = [](const Stretch& stretch) { return kMarks[static_cast<size_t>(stretch.reaction)]; };
   if (history.stretches.size() == 1) return mark(history.stretches.front());
   std::vector<std::string> parts;
