@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "cli/bundled.h"
+#include "measure/assemblers.h"
+#include "measure/worker.h"
 #include "util/file.h"
 #include "util/interrupt.h"
 #include "util/text.h"
@@ -20,6 +22,15 @@ Result<std::map<std::string, int64_t>> sizes_of(const std::vector<std::string>& 
     sizes[word.substr(0, equals)] = *value;
   }
   return sizes;
+}
+
+Result<toolchain::Tool> assembler_for(const std::string& wish, const measure::MeasureRequest& request,
+                                      const std::vector<toolchain::Tool>& tools) {
+  if (wish != "triton") return toolchain::choose(tools, toolchain::Kind::ptxas, wish);
+  TRY_ASSIGN(const report::Gpu gpu, measure::ask_gpu({.device = request.device,
+                                                      .driver_library = request.driver_library,
+                                                      .management_library = request.management_library}));
+  return measure::triton_assembler(tools, gpu.architecture);
 }
 
 }  // namespace
@@ -54,8 +65,12 @@ Result<PreparedMeasurement> prepare_measurement(const MeasureOptions& options, c
   request.launch_file = options.launch;
   request.kernel_glob = options.kernel;
   TRY_ASSIGN(request.sizes, sizes_of(options.sizes));
+  request.device = options.device;
+  // For tests, which have no GPU.
+  if (const std::string library = environment("NAMESAKE_DRIVER"); !library.empty()) request.driver_library = library;
+  if (const std::string library = environment("NAMESAKE_NVML"); !library.empty()) request.management_library = library;
   for (const std::string& wish : options.assemblers) {
-    TRY_ASSIGN(toolchain::Tool tool, toolchain::choose(tools, toolchain::Kind::ptxas, wish));
+    TRY_ASSIGN(toolchain::Tool tool, assembler_for(wish, request, tools));
     request.assemblers.push_back(std::move(tool));
   }
   if (!request.assemblers.empty()) request.a.assembler = request.b.assembler = request.assemblers.front();
@@ -75,10 +90,6 @@ Result<PreparedMeasurement> prepare_measurement(const MeasureOptions& options, c
   request.care.dead_band = options.dead_band / 100;
   request.care.repeats = options.repeats;
   request.care.launch_limit = std::chrono::seconds(options.launch_limit);
-  request.device = options.device;
-  // For tests, which have no GPU.
-  if (const std::string library = environment("NAMESAKE_DRIVER"); !library.empty()) request.driver_library = library;
-  if (const std::string library = environment("NAMESAKE_NVML"); !library.empty()) request.management_library = library;
   request.own_executable = own_executable();
   request.workers = options.jobs;
   request.stop = [] { return interrupted(); };

@@ -8,6 +8,7 @@
 #include "cli/measure_request.h"
 #include "cli/output.h"
 #include "measure/advice.h"
+#include "measure/assemblers.h"
 #include "measure/retake.h"
 #include "measure/tune.h"
 #include "report/measurement_pages.h"
@@ -107,7 +108,9 @@ std::string next_command(const report::Tuning& tuning, const Options& options) {
   for (const std::string& file : options.from) files += "--from " + quoted({file}) + " ";
   if (!options.check.empty()) return "";
   if (tuning.policy.empty()) return fmt::format("namesake tune {}-o tuned.toml", files);
+  bool decided = std::any_of(tuning.decisions.begin(), tuning.decisions.end(), [](const report::Decision& each) { return each.treatment != "natural"; });
   if (open && options.from.empty()) return fmt::format("namesake tune {}--seconds {:g} -o {}", files, 4 * options.measure.seconds, quoted({tuning.policy}));
+  if (!decided) return "";
   return fmt::format("namesake run --policy {} -- ./your-program", quoted({tuning.policy}));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "measure/assemblers.h"
 #include "report/measurement_pages.h"
 #include "util/file.h"
 
@@ -28,32 +29,6 @@ Result<fs::path> found(const std::string& file, const fs::path& folder,
 }
 
 }  // namespace
-
-std::vector<toolchain::Tool> assemblers_of(const policy::Policy& policy,
-                                           const std::vector<toolchain::Tool>& tools,
-                                           std::vector<std::string>& notes) {
-  std::vector<toolchain::Tool> chosen;
-  std::set<std::string> absent;
-  for (const policy::Rule& rule : policy.rules) {
-    auto tool = std::find_if(tools.begin(), tools.end(), [&](const toolchain::Tool& each) {
-      return each.kind == toolchain::Kind::ptxas &&
-             policy::holds_for(rule.assembler, {each.version, each.build});
-    });
-    if (tool == tools.end()) {
-      absent.insert(rule.assembler.version);
-    } else if (std::none_of(chosen.begin(), chosen.end(), [&](const toolchain::Tool& each) {
-                 return each.version == tool->version && each.build == tool->build;
-               })) {
-      chosen.push_back(*tool);
-    }
-  }
-  for (const std::string& version : absent) {
-    notes.push_back(fmt::format(
-        "no ptxas {} as the policy was measured with is at hand; type: namesake toolchain add {}",
-        version, version));
-  }
-  return chosen;
-}
 
 Result<Retake> retake_of(const policy::Policy& policy, const std::vector<toolchain::Tool>& tools) {
   Retake retake;

@@ -21,12 +21,6 @@ struct Retake {
   std::vector<std::string> notes;  // what it speaks of and is not at hand
 };
 
-// The ptxas that a policy was measured with, as far as they are at hand; a rule for every assembler
-// asks for the first of `tools`.
-std::vector<toolchain::Tool> assemblers_of(const policy::Policy& policy,
-                                           const std::vector<toolchain::Tool>& tools,
-                                           std::vector<std::string>& notes);
-
 // Evidence is looked for beside the policy, launch files where the evidence says or beside it. An
 // error names the first file that is missing.
 Result<Retake> retake_of(const policy::Policy& policy, const std::vector<toolchain::Tool>& tools);

@@ -242,7 +242,11 @@ Result<report::Measurement> merged(std::span<const report::Measurement> measurem
       return error("the measurements compare different builds");
     }
     all.kernels.insert(all.kernels.end(), more.kernels.begin(), more.kernels.end());
-    all.notes.insert(all.notes.end(), more.notes.begin(), more.notes.end());
+    for (const std::string& note : more.notes) {
+      if (std::find(all.notes.begin(), all.notes.end(), note) == all.notes.end()) {
+        all.notes.push_back(note);
+      }
+    }
     all.confidence = std::min(all.confidence, more.confidence);
     all.dead_band = std::max(all.dead_band, more.dead_band);
     all.gpu_seconds += more.gpu_seconds;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "measure/assemblers.h"
 #include "report/measurement_pages.h"
 #include "util/file.h"
 
@@ -78,6 +79,23 @@ TEST_F(Retaking, APolicyForEveryAssemblerIsCheckedWithTheNewest) {
   auto chosen = assemblers_of(policy("any", ""), tools, notes);
   ASSERT_EQ(chosen.size(), 1u);
   EXPECT_EQ(chosen[0].version, "13.5.37");
+}
+
+TEST(TritonsAssembler, IsTheOneThatTritonRunsForTheGpu) {
+  std::vector<toolchain::Tool> tools = {
+      {toolchain::Kind::ptxas, "/new/ptxas", "13.5.37", "", "PATH", {}},
+      {toolchain::Kind::ptxas, "/t/ptxas-blackwell", "12.9.86", "", "triton", {}},
+      {toolchain::Kind::ptxas, "/t/ptxas", "12.8.93", "", "triton", {}}};
+  EXPECT_EQ(triton_assembler(tools, "sm_90")->version, "12.8.93");
+  EXPECT_EQ(triton_assembler(tools, "sm_100")->version, "12.9.86");
+  EXPECT_EQ(triton_assembler(tools, "sm_120")->version, "12.9.86");
+}
+
+TEST(TritonsAssembler, OfAnOlderTritonIsTheOnlyOne) {
+  std::vector<toolchain::Tool> tools = {
+      {toolchain::Kind::ptxas, "/t/ptxas", "12.4.131", "", "triton", {}}};
+  EXPECT_EQ(triton_assembler(tools, "sm_100")->version, "12.4.131");
+  EXPECT_FALSE(triton_assembler({}, "sm_90"));
 }
 
 TEST_F(Retaking, NamesTheEvidenceThatIsMissing) {
