@@ -49,13 +49,10 @@ Result<std::vector<toolchain::Tool>> chosen(const std::vector<std::string>& wish
     }
     toolchain::Kind kind = toolchain::Kind::ptxas;
     std::string which = wish;
-    for (toolchain::Kind library : {toolchain::Kind::nvrtc, toolchain::Kind::nvjitlink}) {
-      std::string name(toolchain::kind_name(library));
-      for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      if (which == name || which.starts_with(name + "-")) {
-        kind = library;
-        which = which == name ? "newest" : which.substr(name.size() + 1);
-      }
+    for (auto [library, name] : {std::pair{toolchain::Kind::nvrtc, std::string("nvrtc")}, {toolchain::Kind::nvjitlink, "nvjitlink"}}) {
+      if (which != name && !which.starts_with(name + "-")) continue;
+      kind = library;
+      which = which == name ? "newest" : which.substr(name.size() + 1);
     }
     if (which.find('/') != which.npos) {
       TRY_ASSIGN(toolchain::Tool tool, toolchain::identify(which));
