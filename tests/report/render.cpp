@@ -6,6 +6,7 @@
 
 #include "report/html.h"
 #include "report/json.h"
+#include "report/measurement_pages.h"
 #include "report/text.h"
 
 int main(int argc, char** argv) {
@@ -17,6 +18,12 @@ int main(int argc, char** argv) {
   style.color = std::getenv("FORCE_COLOR") != nullptr;
   style.verbose = kind == "verbose";
   style.sass = kind == "sass";
+  if (auto measurement = measurement_from_json(input)) {
+    std::cout << (kind == "html"   ? to_html(*measurement)
+                  : kind == "json" ? to_json(*measurement)
+                                   : to_text(*measurement, style));
+    return 0;
+  }
   auto difference = difference_from_json(input);
   if (!difference) {
     auto trace = trace_from_json(input);
