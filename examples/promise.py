@@ -99,7 +99,10 @@ def main():
         return print_table(json.loads(pathlib.Path(options.show).read_text())["kernels"])
     if not options.policy or not options.command:
         parser.error("needs --policy and, behind --, the application")
-    policy = tomllib.loads(pathlib.Path(options.policy).read_text())
+    try:
+        policy = tomllib.loads(pathlib.Path(options.policy).read_text())
+    except (OSError, tomllib.TOMLDecodeError) as problem:
+        raise SystemExit(f"promise.py: {options.policy}: {problem}")
     rows = list(table(policy, *compare(options)))
     if options.json:
         document = {"schema": "namesake.promise/1.0", "command": options.command, "measured": policy["measured"], "kernels": rows}
