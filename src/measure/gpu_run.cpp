@@ -399,12 +399,13 @@ class Run {
     return ratio;
   }
 
+  // Ratios are kept to a millionth: what lies below is the timer's grain.
   void evaluate(const std::vector<gpu::Round>& rounds, report::Timing& timing) const {
     const size_t a = 0, twin = 1, b = job_.same_code ? 1 : 2;
     const auto quotients = [](const std::vector<gpu::PairedTime>& pairs) {
       std::vector<double> ratios;
       for (const gpu::PairedTime& pair : pairs)
-        if (pair.b > 0) ratios.push_back(pair.a / pair.b);
+        if (pair.b > 0) ratios.push_back(std::round(1e6 * pair.a / pair.b) / 1e6);
       return ratios;
     };
     timing.time = ratio_of(gpu::pair_times(rounds, b, a));

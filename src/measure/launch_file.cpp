@@ -322,7 +322,7 @@ class Reader {
              {"buffer", "type", "value", "tensor_map", "shape", "box", "swizzle"}));
     if (table.get("buffer")) {
       TRY_ASSIGN(size_t buffer, named_buffer(table, "buffer"));
-      file_.arguments.push_back(BufferArgument{buffer});
+      file_.arguments.emplace_back(BufferArgument{buffer});
     } else if (table.get("tensor_map")) {
       TensorMapArgument map;
       TRY_ASSIGN(map.buffer, named_buffer(table, "tensor_map"));
@@ -335,7 +335,7 @@ class Reader {
         if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
           return fail(*swizzle, "'swizzle' is 0, 32, 64 or 128");
       }
-      file_.arguments.push_back(std::move(map));
+      file_.arguments.emplace_back(std::move(map));
     } else {
       TRY(scalar(table));
     }
@@ -356,7 +356,7 @@ class Reader {
     } else {
       TRY_ASSIGN(scalar.value, expression(*value, "'value'"));
     }
-    file_.arguments.push_back(std::move(scalar));
+    file_.arguments.emplace_back(std::move(scalar));
     return {};
   }
 

@@ -260,7 +260,7 @@ class MeasurementPage {
                 "<h4>Pairs with {} caches <small>{} of {} timed, {} in each "
                 "timing</small></h4><div class=\"scroll\">",
                 timing.caches, counted(timing.time.pairs, "pair"), timing.rounds,
-                counted(timing.launches, "launch")) +
+                timing.launches == 1 ? "one launch" : fmt::format("{} launches", timing.launches)) +
             svg(kRight + 20, bottom + 4, inside) + "</div>";
   }
 
