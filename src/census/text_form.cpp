@@ -26,6 +26,11 @@ std::string field(std::string_view text) {
   return out;
 }
 
+// What a line is about: the module, and the kernel where it has several.
+std::string subject_of(const Input& input, const std::string& symbol) {
+  return field(input.kernels.size() == 1 ? input.name : input.name + ":" + symbol);
+}
+
 std::string codes_of(const report::CensusBuild& build) {
   std::set<std::string> codes;
   for (const std::string& code : build.codes) codes.insert(code.substr(0, kDigits));
@@ -45,7 +50,7 @@ std::vector<Line> lines_of(const Input& input, const BuildKey& key, const ToldBu
     report::CensusBuild told = build.of(symbol);
     Line line;
     line.place =
-        fmt::format("{}\t{}\t{}\t{}\tO{}\t{}", field(input.name), field(symbol), key.architecture,
+        fmt::format("{}\t{}\t{}\tO{}\t{}", subject_of(input, symbol), key.architecture,
                     key.assembler.version, key.opt_level, assembly::treatment_name(key.treatment));
     if (told.built()) {
       line.said = fmt::format("{}\t{}\t{}\t{}\t{}", told.registers, told.stack_bytes,
@@ -110,7 +115,8 @@ Result<std::string> to_lines(const Ledger& ledger) {
   }
   for (const Input& input : all.inputs) {
     for (const std::string& symbol : input.kernels) {
-      out += fmt::format("kernel\t{}\t{}\t{}\n", field(input.name), field(symbol), input.hash);
+      out +=
+          fmt::format("kernel\t{}\t{}\t{}\n", subject_of(input, symbol), field(symbol), input.hash);
     }
   }
   for (const auto& [input, key] : all.order) {
@@ -135,20 +141,20 @@ Result<Check> check_lines(std::string_view lines, std::string_view origin, const
     std::string_view said, codes;
   };
   std::map<std::string_view, Said> known;
-  std::map<std::pair<std::string_view, std::string_view>, std::string_view> texts;
+  std::map<std::string_view, std::string_view> texts;
   for (int number = 2; !cursor.at_end(); ++number) {
     std::string_view line = cursor.take_line();
     if (line.starts_with("#")) continue;
     std::vector<std::string_view> fields = split(line, '\t');
     auto from = [&](size_t i) { return static_cast<size_t>(fields[i].data() - line.data()); };
     auto until = [&](size_t i) { return from(i) + fields[i].size(); };
-    if (fields[0] == "build" && fields.size() == 14) {
-      known[line.substr(from(1), until(6) - from(1))] = {line.substr(from(7), until(11) - from(7)),
-                                                         fields[12]};
-    } else if (fields[0] == "failed" && fields.size() == 8) {
-      known[line.substr(from(1), until(6) - from(1))] = {fields[7], ""};
+    if (fields[0] == "build" && fields.size() == 13) {
+      known[line.substr(from(1), until(5) - from(1))] = {line.substr(from(6), until(10) - from(6)),
+                                                         fields[11]};
+    } else if (fields[0] == "failed" && fields.size() == 7) {
+      known[line.substr(from(1), until(5) - from(1))] = {fields[6], ""};
     } else if (fields[0] == "kernel" && fields.size() == 4) {
-      texts[{fields[1], fields[2]}] = fields[3];
+      texts[fields[1]] = fields[3];
     } else if (fields[0] != "assembler") {
       return error(fmt::format("{}, line {}: no line of a census", origin, number));
     }
@@ -160,7 +166,7 @@ Result<Check> check_lines(std::string_view lines, std::string_view origin, const
     for (const Line& line : lines_of(*input, key, all.builds.at(key))) {
       auto place = known.find(line.place);
       std::vector<std::string_view> names = split(line.place, '\t');
-      auto text = texts.find({names[0], names[1]});
+      auto text = texts.find(names[0]);
       if (place == known.end() || text == texts.end() || text->second != input->hash) {
         ++check.unknown;
         continue;

@@ -2,14 +2,16 @@
 // not.
 //
 //   # namesake census 1
-//   assembler VERSION BUILD
-//   kernel    NAME SYMBOL HASH-OF-THE-PTX
-//   build     NAME SYMBOL ARCHITECTURE VERSION OPT TREATMENT REGISTERS STACK STORES LOADS BYTES
-//   CODES RUNS failed    NAME SYMBOL ARCHITECTURE VERSION OPT TREATMENT STATE: REASON
+//   assembler  VERSION BUILD
+//   kernel     NAME SYMBOL HASH-OF-THE-PTX
+//   build      NAME ARCHITECTURE VERSION OPT TREATMENT NUMBERS CODES RUNS
+//   failed     NAME ARCHITECTURE VERSION OPT TREATMENT STATE: REASON
 //
-// separated by tabs, sorted, so that equal ledgers give equal files and a new release adds lines
-// and changes none. Codes are the first twelve digits of their hashes, several of a lottery joined
-// by +, sorted, since which comes first is chance.
+// separated by tabs and sorted, so that equal ledgers give equal files and a new release adds lines
+// and changes none. NAME is the module's, with the kernel's symbol behind a colon where it has
+// several. NUMBERS are five: registers, stack bytes, spill stores and loads in bytes, code bytes.
+// Codes are the first twelve digits of their hashes, several of a lottery joined by +, sorted, since
+// which comes first is chance.
 #pragma once
 
 #include <string>

@@ -129,7 +129,7 @@ TEST_F(Carried, ACheckFindsAnAssemblerThatChanged) {
   auto check = check_lines(lines(book), "lines", changed);
   ASSERT_TRUE(check) << check.error().message;
   ASSERT_EQ(check->discrepancies.size(), 1u);
-  EXPECT_EQ(check->discrepancies[0].where, "sample small_kernel sm_90 13.5.37 O3 treated");
+  EXPECT_EQ(check->discrepancies[0].where, "sample:small_kernel sm_90 13.5.37 O3 treated");
 }
 
 TEST_F(Carried, ACheckFindsATreatedBuildThatNowDies) {
