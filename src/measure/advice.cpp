@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "measure/launch_file.h"
 #include "measure/tune.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -79,6 +80,9 @@ std::string advice_for(const report::Decision& decision) {
 
 void add_advice(report::Tuning& tuning) {
   for (report::Decision& decision : tuning.decisions) {
+    // What was measured may be the PTX of it.
+    if (auto launch = read_launch_file(decision.launch_file))
+      decision.file = launch->kernel.string();
     decision.advice = advice_for(decision);
     if (decision.advice.empty() || !decision.file.ends_with(".cu")) continue;
     if (auto source = read_file(decision.file, kSourceLimit)) {

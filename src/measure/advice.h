@@ -15,7 +15,8 @@ std::string place_of(std::string_view source, std::string_view file, std::string
 // What to write there, in one line for CUDA C++ or PTX.
 std::string advice_for(const report::Decision& decision);
 
-// Sets both for each decision, reading the sources that are there.
+// Sets both for each decision, and `file` to what its launch file names, reading those that are
+// there.
 void add_advice(report::Tuning& tuning);
 
 }  // namespace namesake::measure

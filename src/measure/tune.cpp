@@ -60,7 +60,8 @@ TuningSample sample_of(const KernelMeasurement& kernel, const report::Timing& ti
       return sample;
     }
     sample.says = "gains";
-  } else if (low >= 1 - threshold && high <= 1 + threshold) {
+  } else if (high <= 1 + threshold && (low >= 1 - threshold || high - low < threshold)) {
+    // A narrow interval across the threshold is known well enough: the gain is about that.
     sample.says = "level";
   } else if (low > 1) {
     sample.says = "costs";

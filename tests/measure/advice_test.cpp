@@ -60,6 +60,16 @@ TEST(Advice, SaysHowToBeRidOfTheTreatment) {
             std::string::npos);
 }
 
+TEST(Advice, SpeaksOfTheSourceThatTheLaunchFileNames) {
+  report::Tuning tuning;
+  tuning.decisions = {decision("treated", "sgemm.ptx", "13.5.37")};
+  tuning.decisions[0].symbol = tuning.decisions[0].name = "sgemm_tiled";
+  tuning.decisions[0].launch_file = NAMESAKE_SOURCE_DIR "/kernels/sgemm.toml";
+  add_advice(tuning);
+  EXPECT_NE(tuning.decisions[0].place.find("kernels/sgemm.cu:"), std::string::npos);
+  EXPECT_NE(tuning.decisions[0].advice.find("#pragma"), std::string::npos);
+}
+
 TEST(Advice, HasNothingToSayOfWhatIsBestLeftAlone) {
   EXPECT_EQ(advice_for(decision("natural", "a.cu", "13.5.37")), "");
 }

@@ -81,6 +81,12 @@ TEST(Tune, LeavesAGainBelowTheThresholdNatural) {
   EXPECT_TRUE(decision.settled);
 }
 
+TEST(Tune, AGainThatIsSurelyAboutTheThresholdIsSettled) {
+  Decision decision = one({kernel("gemm", {timing("warm", {0.987, 0.993})})});
+  EXPECT_EQ(decision.treatment, "natural");
+  EXPECT_TRUE(decision.settled);
+}
+
 TEST(Tune, LeavesAKernelThatTheTreatmentSlowsNatural) {
   EXPECT_EQ(one({kernel("gemm", {timing("warm", {1.30, 1.32})})}).treatment, "natural");
 }
