@@ -26,17 +26,29 @@ struct Options {
   bool list = false;
 };
 
+// The file as it was given, of what lies in it.
+std::string given_file(const report::Scan& scan, const report::ScannedFunction& function) {
+  const std::string& container = scan.containers[static_cast<size_t>(function.container)].name;
+  for (const std::string& file : scan.files) {
+    if (container == file || container.starts_with(file + "(")) return file;
+  }
+  return container;
+}
+
+// To see what the name does where there is PTX, else to see the kernels, and all of them at last.
 std::string next_command(const report::Scan& scan, const Options& options) {
-  std::string files = quoted(options.files);
   for (const report::ScannedFunction& function : scan.functions) {
     const report::ScannedSymbol& symbol = scan.symbols[static_cast<size_t>(function.symbol)];
     if (function.code || symbol.triggers.empty()) continue;
-    return fmt::format("namesake scan {} --explain {}", files, quoted({symbol.symbol}));
+    return "namesake scan " + quoted({given_file(scan, function), "--explain", symbol.symbol});
   }
-  for (const report::ScannedSymbol& symbol : scan.symbols) {
-    if (!symbol.triggers.empty() && !options.list) return fmt::format("namesake scan {} --kernel '*{}*' --list", files, symbol.triggers.front().trigger);
+  if (options.list || scan.functions.empty()) return "";
+  for (const report::ScannedFunction& function : scan.functions) {
+    const report::ScannedSymbol& symbol = scan.symbols[static_cast<size_t>(function.symbol)];
+    if (symbol.triggers.empty()) continue;
+    return "namesake scan " + quoted({given_file(scan, function), "--kernel", "*" + symbol.triggers.front().trigger + "*", "--list"});
   }
-  return options.list || scan.functions.empty() ? "" : fmt::format("namesake scan {} --list", files);
+  return "namesake scan " + quoted({given_file(scan, scan.functions.front()), "--list"});
 }
 
 // The PTX stays where it is written: what diff says to type next needs it.

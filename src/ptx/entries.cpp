@@ -1,7 +1,5 @@
 #include "ptx/entries.h"
 
-#include <algorithm>
-
 namespace namesake::ptx {
 namespace {
 
@@ -44,6 +42,23 @@ ListedText list_entries(std::string_view text) {
     at = end - 1;
   }
   return listed;
+}
+
+std::string with_entry_alone(std::string_view text, std::string_view symbol) {
+  if (text.find("\n\t.section") != std::string_view::npos || text.find("\n.section") != std::string_view::npos) return std::string(text);
+  std::string alone;
+  size_t done = 0;
+  for (const ListedEntry& entry : list_entries(text).entries) {
+    if (entry.symbol == symbol) continue;
+    size_t name = static_cast<size_t>(entry.symbol.data() - text.data());
+    size_t line = text.rfind('\n', name);
+    line = line == std::string_view::npos ? 0 : line + 1;
+    // Only an entry that has its lines for itself can be taken out.
+    if (line < done || text.find_first_not_of(" \t.abcdefghijklmnopqrstuvwxyz", line) < name) continue;
+    alone += text.substr(done, line - done);
+    done = name + entry.bytes;
+  }
+  return alone += text.substr(done);
 }
 
 }  // namespace namesake::ptx

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +20,9 @@ struct ListedText {
 
 // What compilers write is listed as parse() would; nothing is checked, and nothing is an error.
 ListedText list_entries(std::string_view text);
+
+// The text without the other entries' bodies, which assembles in a fraction of the time. As it is where
+// debug sections refer to all of them.
+std::string with_entry_alone(std::string_view text, std::string_view symbol);
 
 }  // namespace namesake::ptx

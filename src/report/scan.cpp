@@ -10,21 +10,25 @@ namespace {
 struct Spelling {
   const char* key;
   const char* word;
+  const char* brief;
 };
 constexpr std::array<Spelling, kPlaces> kSpellings = {{
-    {"cutlass_kernel", "CUTLASS's own kernel"},
-    {"own_name", "the kernel's own name"},
-    {"enclosing_scope", "a namespace around it"},
-    {"template_argument", "a template argument"},
-    {"parameter_type", "a parameter's type"},
-    {"file_name", "the source file's name"},
-    {"chance", "chance, in the mangling"},
+    {"cutlass_kernel", "CUTLASS's own kernel", "CUTLASS"},
+    {"own_name", "the kernel's own name", "own name"},
+    {"enclosing_scope", "a namespace around it", "namespace"},
+    {"template_argument", "a template argument", "template"},
+    {"parameter_type", "a parameter's type", "parameter"},
+    {"file_name", "the source file's name", "file name"},
+    {"chance", "chance, in the mangling", "chance"},
 }};
 
 }  // namespace
 
 std::string_view place_word(Place place) {
   return kSpellings[static_cast<size_t>(place)].word;
+}
+std::string_view place_short(Place place) {
+  return kSpellings[static_cast<size_t>(place)].brief;
 }
 std::string_view place_key(Place place) {
   return kSpellings[static_cast<size_t>(place)].key;

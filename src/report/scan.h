@@ -70,8 +70,9 @@ struct Scan {
   std::string next_command;
 };
 
-std::string_view place_word(Place);  // "its own name", for tables
-std::string_view place_key(Place);   // "own_name", for JSON
+std::string_view place_word(Place);   // "the kernel's own name", for tables
+std::string_view place_short(Place);  // "own name", where room is short
+std::string_view place_key(Place);    // "own_name", for JSON
 
 // Functions, kernels or not, whose symbol holds the trigger.
 int64_t carrying(const Scan&, std::string_view trigger);

@@ -131,30 +131,40 @@ std::string conclusion(const Scan& scan) {
     ++with_trigger;
     unseen += triggers.front().places.front() > Place::own_name;
   }
-  if (kernels == 0) return scan.filter.empty() ? "No GPU code was found." : "No kernel is " + scan.filter + ".";
+  if (kernels == 0) {
+    std::string where = scan.problems.empty() ? "" : " in what could be read";
+    return scan.filter.empty() ? fmt::format("No GPU code was found{}.", where) : fmt::format("No kernel{} is {}.", where, plain(scan.filter));
+  }
   std::string text;
   if (with_trigger == 0) {
     text = fmt::format("None of the {} carries a trigger: no assembler treats them for their names.", counted(kernels, "kernel"));
   } else {
     text = fmt::format("{} of {} {} a trigger in the symbol, so an assembler at -O3 treats {}", grouped(with_trigger), counted(kernels, "kernel"),
                        with_trigger == 1 ? "carries" : "carry", with_trigger == 1 ? "it" : "them");
-    text += unseen == 0 ? "." : fmt::format("; {} only through something around the kernel's own name, which nobody may have meant.", grouped(unseen));
+    text += unseen == 0 ? "." : fmt::format("; {} of them through something around the kernel's own name, perhaps by accident.", grouped(unseen));
   }
   if (devices > 0) text += fmt::format(" So do {} compiled by themselves.", counted(devices, "device function"));
   return text;
 }
 
 void list_text(TextPage& page, const Scan& scan) {
-  Table table({{"kernel", false, 0, 24}, {"trigger", false, 0, 8}, {"arch"}, {"kind", false, 1}, {"size", true, 2}, {"registers", true, 3}, {"file", false, 4, 12}});
+  bool several = scan.containers.size() > 1;
+  std::vector<Column> columns = {{"kernel", false, 0, 24}, {"trigger in", false, 0, 8}, {"arch"}, {"kind", false, 1}, {"size", true, 2}, {"registers", true, 3}};
+  if (several) columns.push_back({"file", false, 4, 12});
+  Table table(columns);
   for (const ScannedFunction& function : scan.functions) {
     const ScannedSymbol& symbol = scan.symbols[static_cast<size_t>(function.symbol)];
     std::string trigger;
     for (const TriggerFind& find : symbol.triggers) {
-      trigger += fmt::format("{}{}: {}", trigger.empty() ? "" : "; ", find.trigger, place_word(find.places.front()));
+      trigger += trigger.empty() ? "" : ", ";
+      if (find.trigger != "cutlass") trigger += find.trigger + ": ";
+      trigger += place_short(find.places.front());
     }
-    table.add({{plain(demangled(symbol.symbol))}, {plain(trigger), Tone::more}, {plain(function.architecture)},
-               {!function.code ? "PTX" : function.kernel ? "code" : "device function", Tone::dim}, {byte_count(function.bytes)},
-               {function.code ? grouped(function.registers) : ""}, {plain(scan.containers[static_cast<size_t>(function.container)].name), Tone::dim}});
+    std::vector<Cell> row = {{plain(demangled(symbol.symbol))}, {plain(trigger), Tone::more}, {plain(function.architecture)},
+                             {!function.code ? "PTX" : function.kernel ? "code" : "device", Tone::dim}, {byte_count(function.bytes)},
+                             {function.code ? grouped(function.registers) : ""}};
+    if (several) row.push_back({plain(scan.containers[static_cast<size_t>(function.container)].name), Tone::dim});
+    table.add(std::move(row));
   }
   page.table(table);
 }

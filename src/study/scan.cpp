@@ -282,7 +282,10 @@ Result<CarriedPtx> find_ptx(const ScanRequest& request) {
     study::walk(file.bytes(), path.string(), walk);
     if (request.stop && request.stop()) return error("interrupted");
   }
-  if (best) return *best;
+  if (best) {
+    best->text = ptx::with_entry_alone(best->text, best->kernel);
+    return *best;
+  }
   std::string name = request.kernel_glob;
   if (code_only) return error(fmt::format("{} is there as machine code alone, without its PTX, so it cannot be assembled again", name));
   if (!problems.empty()) return error(fmt::format("no PTX of \"{}\"; {}", name, problems.front()));

@@ -33,7 +33,7 @@ Result<report::Scan> scan(const ScanRequest& request);
 struct CarriedPtx {
   std::string container, options, target;
   std::string kernel;            // its symbol
-  std::string text;              // the whole module
+  std::string text;              // its module, without the other kernels
 };
 // The one for the newest target of `architectures` (or of all); an error where none is carried.
 Result<CarriedPtx> find_ptx(const ScanRequest& request);

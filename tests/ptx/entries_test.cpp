@@ -53,6 +53,18 @@ TEST(Entries, comments_declarations_and_longer_words_are_none) {
   EXPECT_EQ(listed.entries[0].bytes, std::string("real(\n.param .u32 a\n)\n{\nret;\n}").size());
 }
 
+TEST(Entries, one_alone_is_a_module_with_that_one_and_all_functions) {
+  std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n.global .u32 g;\n.func f() {\nret;\n}\n";
+  for (const char* name : {"one", "two", "three"}) text += ".visible .entry " + std::string(name) + "()\n{\n\t{\n\t}\nret;\n}\n";
+  for (const char* name : {"one", "two", "three"}) {
+    std::string alone = with_entry_alone(text, name), target;
+    EXPECT_EQ(parsed(alone, target), std::vector<std::string>{name});
+    EXPECT_NE(alone.find(".func f()"), std::string::npos);
+    EXPECT_NE(alone.find(".global .u32 g;"), std::string::npos);
+  }
+  EXPECT_EQ(with_entry_alone(text + "\n.section .debug_info { }\n", "one"), text + "\n.section .debug_info { }\n");
+}
+
 TEST(Entries, of_no_ptx_are_none) {
   EXPECT_TRUE(list_entries("").entries.empty());
   EXPECT_TRUE(list_entries(".entry").entries.empty());
