@@ -11,7 +11,7 @@
 
 namespace namesake::cli {
 
-Result<census::Matrix> census_matrix(const CensusOptions& options, census::Ledger& ledger) {
+Result<Census> open_census(const CensusOptions& options, const std::filesystem::path& file) {
   census::Matrix matrix;
   for (const std::string& architecture : options.architectures) {
     if (assembly::architecture_number(architecture) == 0) {
@@ -30,8 +30,13 @@ Result<census::Matrix> census_matrix(const CensusOptions& options, census::Ledge
   matrix.opt_levels = options.opt_levels;
   matrix.draws = options.draws;
   TRY_ASSIGN(matrix.assemblers, choose_assemblers(options.assemblers));
-  TRY_ASSIGN(matrix.inputs, enter_kernels(ledger, options.kernels));
-  return matrix;
+  TRY_ASSIGN(std::vector<KernelFile> kernels, read_kernels(options.kernels));
+  TRY_ASSIGN(census::Ledger ledger, census::Ledger::open(file, false));
+  for (const KernelFile& kernel : kernels) {
+    TRY_ASSIGN(census::Input input, ledger.add_input(kernel.name, kernel.text, kernel.kernels));
+    matrix.inputs.push_back(std::move(input));
+  }
+  return Census{std::move(ledger), std::move(matrix)};
 }
 
 Result<std::string> run_census(census::Ledger& ledger, census::Matrix matrix, const CensusOptions& options,
@@ -60,9 +65,8 @@ Result<std::string> run_census(census::Ledger& ledger, census::Matrix matrix, co
 namespace {
 
 Result<int> make_ledger(const CensusOptions& options, const Global& global) {
-  TRY_ASSIGN(census::Ledger ledger, census::Ledger::open(options.ledger, false));
-  TRY_ASSIGN(census::Matrix matrix, census_matrix(options, ledger));
-  TRY_ASSIGN(std::string done, run_census(ledger, std::move(matrix), options, global));
+  TRY_ASSIGN(Census census, open_census(options, options.ledger));
+  TRY_ASSIGN(std::string done, run_census(census.ledger, std::move(census.matrix), options, global));
   fmt::print("{}\n\nnext: namesake census show --ledger {}\n", done, options.ledger);
   return 0;
 }

@@ -56,8 +56,7 @@ Result<Files> bundled_files() {
 
 }  // namespace
 
-Result<std::vector<census::Input>> enter_kernels(census::Ledger& ledger,
-                                                 const std::vector<std::string>& words) {
+Result<std::vector<KernelFile>> read_kernels(const std::vector<std::string>& words) {
   Files files;
   if (words.empty()) {
     TRY_ASSIGN(files, bundled_files());
@@ -72,20 +71,18 @@ Result<std::vector<census::Input>> enter_kernels(census::Ledger& ledger,
       TRY(take(files, path.stem().string(), path));
     }
   }
-  std::vector<census::Input> inputs;
+  std::vector<KernelFile> kernels;
   for (const auto& [name, path] : files) {
-    TRY_ASSIGN(std::string text, read_file(path, uint64_t{256} << 20));
-    TRY_ASSIGN(ptx::Module module, ptx::parse(text, path.string()));
-    std::vector<std::string> kernels;
+    KernelFile file{name, {}, {}};
+    TRY_ASSIGN(file.text, read_file(path, uint64_t{256} << 20));
+    TRY_ASSIGN(ptx::Module module, ptx::parse(file.text, path.string()));
     for (const ptx::Function& function : module.functions) {
-      if (function.entry && function.defined) kernels.push_back(function.symbol);
+      if (function.entry && function.defined) file.kernels.push_back(function.symbol);
     }
-    if (kernels.empty()) continue;
-    TRY_ASSIGN(census::Input input, ledger.add_input(name, text, kernels));
-    inputs.push_back(std::move(input));
+    if (!file.kernels.empty()) kernels.push_back(std::move(file));
   }
-  if (inputs.empty()) return error("no kernel in " + join(words, " "));
-  return inputs;
+  if (kernels.empty()) return error("no kernel in " + join(words, " "));
+  return kernels;
 }
 
 Result<std::vector<toolchain::Tool>> choose_assemblers(const std::vector<std::string>& words) {

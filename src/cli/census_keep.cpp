@@ -29,10 +29,9 @@ Result<int> export_ledger(const CensusOptions& common, const std::string& file) 
 Result<int> check_text(const CensusOptions& common, const std::string& file, const Global& global) {
   TRY_ASSIGN(std::string lines, read_file(file, uint64_t{1} << 30));
   TRY_ASSIGN(TemporaryFolder folder, TemporaryFolder::make("namesake-census"));
-  TRY_ASSIGN(census::Ledger ledger, census::Ledger::open(folder.path() / "check.sqlite", false));
-  TRY_ASSIGN(census::Matrix matrix, census_matrix(common, ledger));
-  TRY_ASSIGN(std::string done, run_census(ledger, std::move(matrix), common, global));
-  TRY_ASSIGN(census::Check check, census::check_lines(lines, file, ledger));
+  TRY_ASSIGN(Census census, open_census(common, folder.path() / "check.sqlite"));
+  TRY_ASSIGN(std::string done, run_census(census.ledger, std::move(census.matrix), common, global));
+  TRY_ASSIGN(census::Check check, census::check_lines(lines, file, census.ledger));
   fmt::print("{}\n{} compared with {}: {} otherwise", done, report::counted(check.compared, "build"), file,
              report::grouped(static_cast<int64_t>(check.discrepancies.size())));
   if (check.unknown > 0) fmt::print(", {} not in it", report::grouped(check.unknown));

@@ -2,6 +2,7 @@
 // command's option.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,8 +37,13 @@ CensusPart add_census_export(CLI::App& census, const SharedOptions& options);
 CensusPart add_census_check(CLI::App& census, const SharedOptions& options, const Global& global);
 CensusPart add_census_update(CLI::App& census, const SharedOptions& options, const Global& global);
 
-// What the options ask for; kernels are entered into the ledger.
-Result<census::Matrix> census_matrix(const CensusOptions& options, census::Ledger& ledger);
+// What the options ask for, its kernels entered into the ledger, which is made if need be; nothing is
+// made where the options make no sense.
+struct Census {
+  census::Ledger ledger;
+  census::Matrix matrix;
+};
+Result<Census> open_census(const CensusOptions& options, const std::filesystem::path& ledger);
 
 // Makes the matrix's cells, with progress, until all are made or the user interrupts; says in a line what was done.
 Result<std::string> run_census(census::Ledger& ledger, census::Matrix matrix,

@@ -18,9 +18,8 @@ namespace namesake::cli {
 namespace {
 
 Result<int> plan(const CensusOptions& common, const std::string& ninja) {
-  TRY_ASSIGN(census::Ledger ledger, census::Ledger::open(common.ledger, false));
-  TRY_ASSIGN(census::Matrix matrix, census_matrix(common, ledger));
-  TRY_ASSIGN(size_t cells, census::write_plan(ledger, matrix, ninja, own_executable()));
+  TRY_ASSIGN(Census census, open_census(common, common.ledger));
+  TRY_ASSIGN(size_t cells, census::write_plan(census.ledger, census.matrix, ninja, own_executable()));
   std::filesystem::path results = std::filesystem::path(ninja).parent_path() / "results";
   if (cells == 0) {
     fmt::print("nothing is missing in {}\n\nnext: namesake census show --ledger {}\n", common.ledger, common.ledger);
