@@ -6,11 +6,13 @@
 #include "cli/bundled.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "ptx/ptx.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "study/probe.h"
 #include "study/probe_bench.h"
 #include "study/probe_words.h"
+#include "toolchain/identify.h"
 #include "util/file.h"
 #include "util/interrupt.h"
 #include "util/pool.h"
@@ -79,7 +81,11 @@ Result<std::vector<study::Program>> programs(const Options& options) {
     // Its own texts are in the file that the command's first word names.
     std::string first(options.with.substr(0, options.with.find(' ')));
     std::error_code ignored;
-    if (fs::is_regular_file(first, ignored)) base.tool.path = first;
+    if (fs::is_regular_file(first, ignored)) {
+      base.tool.path = first;
+    } else if (auto found = toolchain::on_path(first)) {
+      base.tool.path = *found;
+    }
     return std::vector{base};
   }
   TRY_ASSIGN(std::vector<toolchain::Tool> tools, chosen(options.assemblers));
@@ -125,6 +131,13 @@ Result<std::vector<study::ProbeKernel>> kernels(const Options& options) {
   for (const fs::path& file : files) {
     TRY_ASSIGN(std::string text, read_file(file));
     TRY_ASSIGN(std::vector<study::ProbeKernel> some, study::probe_kernels(text, file));
+    // A source is for the architectures that its PTX beside it is for.
+    Result<std::string> compiled = error("");
+    if (file.extension() == ".cu") compiled = read_file(fs::path(file).replace_extension(".ptx"));
+    if (compiled) {
+      TRY_ASSIGN(ptx::Module module, ptx::parse(*compiled, file.string()));
+      for (study::ProbeKernel& kernel : some) kernel.target = module.target;
+    }
     result.insert(result.end(), some.begin(), some.end());
   }
   return result;

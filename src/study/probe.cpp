@@ -135,13 +135,16 @@ class Prober {
           fmt::format("{}: no words to try; give some with --words, or a file that holds them with "
                       "--dictionary",
                       title(program_)));
-    // What a program answers is remembered for the program as it is.
-    salt_ = hash_bytes(texts).hex() + program_.command + fmt::format(" -O{} ", program_.opt_level) +
-            join(program_.options, " ");
-    if (!request_.journal_folder.empty())
-      journal_.emplace(request_.journal_folder / hash_bytes(salt_).hex());
-    else
+    // What a program answers is remembered for the program as it is; what a command runs, nobody
+    // knows.
+    if (request_.journal_folder.empty() || program_.tool.path.empty()) {
       journal_.emplace();
+      return {};
+    }
+    TRY_ASSIGN(std::string program, read_file(program_.tool.path));
+    salt_ = fmt::format("{} {} -O{} {}", hash_bytes(program).hex(), program_.command,
+                        program_.opt_level, join(program_.options, " "));
+    journal_.emplace(request_.journal_folder / hash_bytes(salt_).hex());
     return {};
   }
 
@@ -317,7 +320,7 @@ bool changes_code(const report::ProbeFinding& finding) {
 }
 
 // "1 text changes the code of these kernels: …. 2 texts make the program crash or hang: …. No other
-// of 33,030 texts did either."
+// text did, of 33,030 tried."
 std::string conclusion(const report::Probe& probe) {
   std::set<std::string> code, failure;
   size_t least = 0;
@@ -330,9 +333,9 @@ std::string conclusion(const report::Probe& probe) {
     }
   }
   std::string tried =
-      fmt::format("{}{} texts", probe.programs.size() > 1 ? "at least " : "", grouped(least));
+      fmt::format("{}{}", probe.programs.size() > 1 ? "at least " : "", grouped(least));
   if (code.empty() && failure.empty())
-    return fmt::format("None of {} changed the code of any of these kernels.", tried);
+    return fmt::format("No text changed the code of any of these kernels, of {} tried.", tried);
   auto listed = [](const std::set<std::string>& findings) {
     return join(std::vector<std::string>(findings.begin(), findings.end()), "; ");
   };
@@ -345,7 +348,7 @@ std::string conclusion(const report::Probe& probe) {
     text += fmt::format("{} text{} the program crash or hang: {}. ", failure.size(),
                         failure.size() == 1 ? " makes" : "s make", listed(failure));
   }
-  return text + fmt::format("No other of {} did either.", tried);
+  return text + fmt::format("No other text did, of {} tried.", tried);
 }
 
 std::vector<std::string> limits(const ProbeRequest& request) {
@@ -353,8 +356,8 @@ std::vector<std::string> limits(const ProbeRequest& request) {
       "It holds for the texts tried, the kernels and the architectures above, at this optimisation "
       "level.",
       "Not covered: names that are hashed, texts put together at run time, conditions of several "
-      "texts that stand in no name "
-      "together, texts of one or two characters unless given, and shapes of code that these "
+      "texts that stand in no name together, "
+      "texts of one or two characters unless given, and shapes of code that these "
       "kernels do not have."};
   if (!request.inside) result.push_back("Texts inside names were not tried (--only names).");
   if (!request.names)

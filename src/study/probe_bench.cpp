@@ -186,29 +186,27 @@ Status Bench::solve(const std::vector<std::string>& names, const std::vector<siz
     return {};
   }
 
-  std::set<size_t> blamed;  // positions in the module
-  for (size_t line : made.lines) {
-    auto next = std::upper_bound(stamped.first_lines.begin(), stamped.first_lines.end(), line);
+  // The first error's line blames one name, which is then tried alone; what follows it may be an
+  // echo.
+  size_t blamed = which.size();
+  if (!made.crashed && !made.timed_out && !made.lines.empty()) {
+    auto next =
+        std::upper_bound(stamped.first_lines.begin(), stamped.first_lines.end(), made.lines[0]);
     if (next != stamped.first_lines.begin())
-      blamed.insert(static_cast<size_t>(next - stamped.first_lines.begin()) - 1);
+      blamed = static_cast<size_t>(next - stamped.first_lines.begin()) - 1;
   }
   std::vector<size_t> left, right;
-  for (size_t k = 0; k < which.size(); ++k) {
-    if (blamed.contains(k)) answers[which[k]] = answer_of_failure(made);
-  }
-  if (!made.crashed && !made.timed_out && !blamed.empty() && *blamed.begin() < which.size()) {
-    for (size_t k = 0; k < which.size(); ++k) {
-      if (!blamed.contains(k)) left.push_back(which[k]);
-    }
-  } else if (which.size() > 1) {
-    left.assign(which.begin(), which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2));
-    right.assign(which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2), which.end());
-  } else {
+  if (which.size() == 1) {
     TRY_ASSIGN(Made twin, run({twins.begin()->second}, true));
     if (!twin.ok())
       return error(fmt::format("it fails for the neutral name {} too: {}",
                                twins.begin()->second.substr(0, 20), twin.failure));
     answers[which[0]] = answer_of_failure(made);
+  } else if (blamed < which.size()) {
+    for (size_t k = 0; k < which.size(); ++k) (k == blamed ? right : left).push_back(which[k]);
+  } else {
+    left.assign(which.begin(), which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2));
+    right.assign(which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2), which.end());
   }
   for (auto* part : {&left, &right}) {
     if (!part->empty()) TRY(solve(names, *part, answers));

@@ -35,13 +35,16 @@ std::vector<Plant> read_plants(const Settings& settings) {
 
 bool reacts_to(const Plant& plant, const Function& function, std::string_view architecture) {
   if (!plant.architecture.empty() && plant.architecture != architecture) return false;
-  if (!plant.holding.empty() && std::count(function.marks.begin(), function.marks.end(), plant.holding) == 0) return false;
+  if (!plant.holding.empty() &&
+      std::count(function.marks.begin(), function.marks.end(), plant.holding) == 0)
+    return false;
   std::string symbol = plant.any_case ? lower(function.symbol) : function.symbol;
   std::string text = plant.any_case ? lower(plant.text) : plant.text;
   if (plant.match == "exact") return symbol == text;
   if (symbol.size() < text.size()) return false;
   if (plant.match == "prefix") return symbol.compare(0, text.size(), text) == 0;
-  if (plant.match == "suffix") return symbol.compare(symbol.size() - text.size(), text.size(), text) == 0;
+  if (plant.match == "suffix")
+    return symbol.compare(symbol.size() - text.size(), text.size(), text) == 0;
   return symbol.find(text) != symbol.npos;
 }
 

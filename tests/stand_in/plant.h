@@ -15,11 +15,12 @@ struct Plant {
   std::string text;
   std::string match = "substring";  // prefix, suffix, exact
   bool any_case = false;
-  std::string holding;              // only functions whose body holds this word; empty: all
-  std::string architecture;         // only there; empty: everywhere
+  std::string holding;       // only functions whose body holds this word; empty: all
+  std::string architecture;  // only there; empty: everywhere
 };
 
-// plant=TEXT/MATCH/CASE/WORD/ARCHITECTURE,…: what is left out at the end is as above; CASE is any or same.
+// plant=TEXT/MATCH/CASE/WORD/ARCHITECTURE,…: what is left out at the end is as above; CASE is any
+// or same.
 std::vector<Plant> read_plants(const Settings& settings);
 
 bool reacts_to(const Plant& plant, const Function& function, std::string_view architecture);
