@@ -106,8 +106,8 @@ Command add_scan(CLI::App& root, const Global& global) {
   app->add_option("files", options->files, "what to look into")->required()->type_name("FILE");
   app->add_flag("--list", options->list, "every kernel on a line of its own");
   app->add_option("--kernel", options->kernel, "only kernels whose symbol or readable name matches, for example '*gemm*'")->type_name("GLOB");
-  app->add_option("--arch", options->architectures, "only for these architectures, for example sm_80,sm_90a")->delimiter(',')->type_name("SM");
-  app->add_option("--deny", options->deny, "exit 1 if a symbol holds this text, for example cutlass")->delimiter(',')->type_name("TRIGGER");
+  app->add_option("--arch", options->architectures, "only for these architectures, for example sm_80,sm_90a")->delimiter(',')->allow_extra_args(false)->type_name("SM");
+  app->add_option("--deny", options->deny, "exit 1 if a symbol holds this text, for example cutlass")->delimiter(',')->allow_extra_args(false)->type_name("TRIGGER");
   app->add_option("--explain", options->explain, "take this kernel's PTX out of the file and show what its name does to it, as diff does")->type_name("KERNEL");
   app->add_option("--json", options->json, "write everything as JSON to this file (- for stdout)")->type_name("FILE");
   app->add_option("-j,--jobs", options->jobs, "workers")->check(CLI::Range(1, 1024))->capture_default_str()->type_name("N");

@@ -90,6 +90,20 @@ std::optional<ElfShape> elf_shape(Bytes file) {
   return shape;
 }
 
+// Programs that make or read fatbins hold the magic number too, in their code and constants. A fatbin
+// goes on with its first entry, whose header has one version and a size in bounds.
+bool begins_a_fatbin(Bytes file, uint64_t& size) {
+  constexpr uint16_t kEntryVersion = 0x101;
+  constexpr uint32_t kLeastHeader = 64, kMostHeader = 65536;
+  Cursor cursor(file);
+  cursor.skip(kFatbinMagic.size());
+  size = cursor.read<uint64_t>();
+  cursor.skip(2);
+  uint16_t version = cursor.read<uint16_t>();
+  uint32_t header = cursor.read<uint32_t>();
+  return cursor.ok() && version == kEntryVersion && header >= kLeastHeader && header <= kMostHeader;
+}
+
 // Nobody says how long a cubin is: it ends behind the last of its tables and sections.
 uint64_t cubin_extent(Bytes file, const ElfShape& shape) {
   uint64_t end = kElfHeader;
@@ -175,10 +189,8 @@ std::vector<Find> find_code(Bytes file, int workers) {
       find.bytes = file.substr(offset);
       find.fatbin = find.bytes.starts_with(kFatbinMagic);
       if (find.fatbin) {
-        Cursor cursor(find.bytes);
-        cursor.skip(kFatbinMagic.size());
-        uint64_t size = cursor.read<uint64_t>();
-        if (!cursor.ok()) continue;
+        uint64_t size = 0;
+        if (!begins_a_fatbin(find.bytes, size)) continue;
         if (auto whole = slice(find.bytes, 0, checked_add(size, 16).value_or(UINT64_MAX))) find.bytes = *whole;
       } else {
         auto shape = elf_shape(find.bytes);

@@ -1,10 +1,20 @@
 #include "ptx/entries.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace namesake::ptx {
 namespace {
 
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+}
+
+// PTX is full of dots, at each of which string_view::find would stop.
+size_t find_word(std::string_view text, std::string_view word, size_t from) {
+  std::string_view rest = text.substr(std::min(from, text.size()));
+  const void* place = memmem(rest.data(), rest.size(), word.data(), word.size());
+  return place ? static_cast<size_t>(static_cast<const char*>(place) - text.data()) : std::string_view::npos;
 }
 
 // The word behind a directive that stands in code, not in a comment or as part of a longer word.
@@ -29,14 +39,14 @@ ListedText list_entries(std::string_view text) {
     listed.target = word_behind(text, at, kTarget.size());
     if (!listed.target.empty()) break;
   }
-  for (size_t at = text.find(kEntry); at != std::string_view::npos; at = text.find(kEntry, at + 1)) {
+  for (size_t at = find_word(text, kEntry, 0); at != std::string_view::npos; at = find_word(text, kEntry, at + 1)) {
     std::string_view symbol = word_behind(text, at, kEntry.size());
     if (symbol.empty()) continue;
     size_t begin = static_cast<size_t>(symbol.data() - text.data());
     // A body, or a declaration alone.
     size_t brace = text.find('{', begin), semicolon = text.find(';', begin);
     if (brace > semicolon || brace == std::string_view::npos) continue;
-    size_t close = text.find("\n}", brace);
+    size_t close = find_word(text, "\n}", brace);
     size_t end = close == std::string_view::npos ? text.size() : close + 2;
     listed.entries.push_back({symbol, end - begin});
     at = end - 1;
