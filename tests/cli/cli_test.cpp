@@ -56,7 +56,7 @@ TEST_F(Tool, AMisspelledOptionIsAUsageError) {
 }
 
 TEST_F(Tool, EveryCommandHasHelpWithAnExample) {
-  for (const char* name : {"diff", "trace", "run", "toolchain", "doctor", "completion", "manual"}) {
+  for (const char* name : {"census", "diff", "trace", "run", "toolchain", "doctor", "completion", "manual"}) {
     Completed done = call({name, "--help"});
     EXPECT_EQ(done.exit_status, 0) << name;
     EXPECT_NE(done.out.find("namesake " + std::string(name)), std::string::npos) << name;
