@@ -1,16 +1,16 @@
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/measure_request.h"
 #include "cli/output.h"
 #include "measure/advice.h"
-#include "measure/assemblers.h"
-#include "measure/retake.h"
 #include "measure/tune.h"
+#include "measure/tuning_run.h"
 #include "report/measurement_pages.h"
 #include "report/tuning_pages.h"
 #include "util/file.h"
@@ -28,14 +28,10 @@ struct Options {
   std::vector<std::string> from;
   std::string output, json, check;
   double threshold = 1;  // percent
-  bool as_source = false;
-  CLI::App* app = nullptr;
+  bool as_source = false, sweep = false;
 };
 
 constexpr uint64_t kMeasurementLimit = uint64_t{1} << 30;
-// Kernels that stay open are measured once more, so much longer.
-constexpr double kSecondLook = 4;
-
 Result<report::Measurement> read_measurements(const std::vector<std::string>& files) {
   std::vector<report::Measurement> all;
   for (const std::string& file : files) {
@@ -47,74 +43,26 @@ Result<report::Measurement> read_measurements(const std::vector<std::string>& fi
   return measure::merged(all);
 }
 
-// Replaces the kernels of the first measurement that were measured again.
-void replace(report::Measurement& first, report::Measurement second) {
-  for (report::KernelMeasurement& again : second.kernels) {
-    for (report::KernelMeasurement& kernel : first.kernels) {
-      if (kernel.launch_file == again.launch_file && kernel.symbol == again.symbol && kernel.assembler == again.assembler &&
-          kernel.assembler_build == again.assembler_build && kernel.sizes == again.sizes) {
-        kernel = std::move(again);
-        break;
-      }
-    }
-  }
-  first.gpu_seconds += second.gpu_seconds;
-  first.build_seconds += second.build_seconds;
-}
-
-// Measures, and what stays open once more by itself and longer.
-Result<report::Measurement> measured(measure::MeasureRequest request, double threshold) {
-  TRY_ASSIGN(report::Measurement first, measure::measure(request));
-  TRY_ASSIGN(std::vector<report::Decision> decisions, measure::decide(first, threshold));
-  request.files.clear();
-  for (const report::Decision& decision : decisions) {
-    if (!decision.settled && !decision.samples.empty() && !decision.launch_file.empty()) request.files.push_back(decision.launch_file);
-  }
-  if (request.files.empty() || interrupted()) return first;
-  request.care.seconds *= kSecondLook;
-  // What was measured stays decided by the first look where the second fails altogether.
-  if (auto second = measure::measure(request)) replace(first, std::move(*second));
-  return first;
-}
-
-// The kernels that a policy's evidence names, or those given, with the assemblers that it speaks of.
-Result<report::Measurement> measured_again(const policy::Policy& policy, const Options& options, PreparedMeasurement& prepared,
-                                           const std::vector<toolchain::Tool>& tools, std::vector<std::string>& notes) {
-  std::map<measure::Sizes, std::vector<fs::path>> launch_files;
-  measure::MeasureRequest& request = prepared.request;
-  if (options.measure.files.empty()) {
-    TRY_ASSIGN(measure::Retake retake, measure::retake_of(policy, tools));
-    request.assemblers = retake.assemblers;
-    launch_files = std::move(retake.launch_files);
-    notes.insert(notes.end(), retake.notes.begin(), retake.notes.end());
-  } else {
-    request.assemblers = measure::assemblers_of(policy, tools, notes);
-    launch_files[request.sizes] = request.files;
-  }
-  std::vector<report::Measurement> all;
-  if (request.assemblers.empty()) return report::Measurement{};
-  for (const auto& [sizes, files] : launch_files) {
-    request.sizes = sizes;
-    request.files = files;
-    TRY_ASSIGN(report::Measurement each, measured(request, options.threshold / 100));
-    all.push_back(std::move(each));
-  }
-  return measure::merged(all);
-}
-
 std::string next_command(const report::Tuning& tuning, const Options& options) {
-  bool open = std::any_of(tuning.decisions.begin(), tuning.decisions.end(), [](const report::Decision& each) { return !each.settled && !each.samples.empty(); });
+  bool open = std::any_of(
+      tuning.decisions.begin(), tuning.decisions.end(),
+      [](const report::Decision& each) { return !each.settled && !each.samples.empty(); });
   std::string files = options.measure.files.empty() ? "" : quoted(options.measure.files) + " ";
   for (const std::string& file : options.from) files += "--from " + quoted({file}) + " ";
   if (!options.check.empty()) return "";
   if (tuning.policy.empty()) return fmt::format("namesake tune {}-o tuned.toml", files);
-  bool decided = std::any_of(tuning.decisions.begin(), tuning.decisions.end(), [](const report::Decision& each) { return each.treatment != "natural"; });
-  if (open && options.from.empty()) return fmt::format("namesake tune {}--seconds {:g} -o {}", files, 4 * options.measure.seconds, quoted({tuning.policy}));
+  bool decided =
+      std::any_of(tuning.decisions.begin(), tuning.decisions.end(),
+                  [](const report::Decision& each) { return each.treatment != "natural"; });
+  if (open && options.from.empty())
+    return fmt::format("namesake tune {}--seconds {:g} -o {}", files, 4 * options.measure.seconds,
+                       quoted({tuning.policy}));
   if (!decided) return "";
   return fmt::format("namesake run --policy {} -- ./your-program", quoted({tuning.policy}));
 }
 
-Status write_policy(report::Tuning& tuning, const report::Measurement& measurement, const std::string& output) {
+Status write_policy(report::Tuning& tuning, const report::Measurement& measurement,
+                    const std::string& output) {
   if (output == "-") {
     TRY(write_output(output, policy::write(measure::policy_of(tuning, ""))));
     return {};
@@ -122,16 +70,32 @@ Status write_policy(report::Tuning& tuning, const report::Measurement& measureme
   fs::path evidence = fs::path(output).replace_extension(".json");
   if (evidence == fs::path(output)) evidence += ".json";
   TRY(write_output(evidence.string(), report::to_json(measurement)));
-  TRY(write_output(output, policy::write(measure::policy_of(tuning, evidence.filename().string()))));
+  TRY(write_output(output,
+                   policy::write(measure::policy_of(tuning, evidence.filename().string()))));
   tuning.policy = output;
   tuning.measurement = evidence.string();
   return {};
 }
 
-Result<int> run_tune(const Options& options, const Global& global, const std::string& command_line) {
+Result<int> run_tune(const Options& options, const Global& global,
+                     const std::string& command_line) {
   catch_interrupts();
-  if (!options.check.empty() && (!options.output.empty() || options.as_source || !options.from.empty())) {
-    return error("--check writes nothing and measures itself: leave -o, --as-source and --from out");
+  if (!options.check.empty() &&
+      (!options.output.empty() || options.as_source || !options.from.empty())) {
+    return error(
+        "--check writes nothing and measures itself: leave -o, --as-source and --from out");
+  }
+  if (options.sweep && !options.measure.sizes.empty())
+    return error("--sweep takes the launch files' sizes: leave --size out");
+  std::string output = options.output.empty() && !options.as_source && options.check.empty()
+                           ? "tuned.toml"
+                           : options.output;
+  if (output == "-" && options.json == "-")
+    return error("the policy and the JSON cannot both go to stdout: give one of them a file");
+  // Said before minutes of measuring, not after.
+  if (fs::path folder = fs::path(output).parent_path();
+      !folder.empty() && !fs::is_directory(folder)) {
+    return error(fmt::format("there is no folder {} to write the policy into", folder.string()));
   }
   std::optional<policy::Policy> checked;
   if (!options.check.empty()) {
@@ -144,16 +108,22 @@ Result<int> run_tune(const Options& options, const Global& global, const std::st
     TRY_ASSIGN(measurement, read_measurements(options.from));
   } else {
     std::vector<toolchain::Tool> tools = toolchain::find_tools();
-    TRY_ASSIGN(PreparedMeasurement prepared, prepare_measurement(options.measure, tools));
+    MeasureOptions wishes = options.measure;
+    if (checked) wishes.assemblers.clear();  // the policy names them
+    TRY_ASSIGN(PreparedMeasurement prepared, prepare_measurement(wishes, tools));
     Progress progress(!global.quiet);
     prepared.request.progress = [&](std::string_view text) { progress.update(text); };
     if (checked) {
-      TRY_ASSIGN(measurement, measured_again(*checked, options, prepared, tools, tuning.notes));
+      if (options.measure.files.empty()) prepared.request.files.clear();
+      TRY_ASSIGN(measurement, measure::measure_again(*checked, prepared.request, tools,
+                                                     options.threshold / 100, tuning.notes));
     } else {
-      TRY_ASSIGN(measurement, measured(prepared.request, options.threshold / 100));
+      TRY_ASSIGN(measurement, measure::measure_for_tuning(prepared.request, options.threshold / 100,
+                                                          options.sweep));
       measurement.command = command_line;
     }
     progress.clear();
+    if (interrupted()) return error("interrupted: nothing is decided by half a measurement");
   }
   tuning.command = command_line;
   tuning.date = measurement.date;
@@ -169,11 +139,11 @@ Result<int> run_tune(const Options& options, const Global& global, const std::st
   }
   measure::add_advice(tuning);
   bool holds = !checked || measure::check(*checked, tuning);
-  std::string output = options.output.empty() && !options.as_source && !checked ? "tuned.toml" : options.output;
   if (!output.empty()) TRY(write_policy(tuning, measurement, output));
   tuning.next_command = next_command(tuning, options);
   if (!options.json.empty()) TRY(write_output(options.json, report::to_json(tuning)));
-  if (options.json != "-" && output != "-") fmt::print("{}", report::to_text(tuning, text_style(global)));
+  if (options.json != "-" && output != "-")
+    fmt::print("{}", report::to_text(tuning, text_style(global)));
   return holds ? 0 : 1;
 }
 
@@ -181,18 +151,37 @@ Result<int> run_tune(const Options& options, const Global& global, const std::st
 
 Command add_tune(CLI::App& root, const Global& global) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand("tune", "Measure kernels on this GPU, and write the policy that gives each the better code");
-  options->app = app;
+  CLI::App* app = root.add_subcommand(
+      "tune", "Measure kernels on this GPU, and write the policy that gives each the better code");
   add_measure_options(*app, options->measure);
-  app->add_option("--threshold", options->threshold, "treat or untreat only where that gains more than so many percent")->check(CLI::Range(0.0, 50.0))->capture_default_str()->type_name("N");
-  app->add_option("-o,--output", options->output, "the policy (- for stdout); what was measured goes beside it as JSON; default: tuned.toml")->type_name("FILE");
-  app->add_flag("--as-source", options->as_source, "print what to write into the source instead of writing a policy");
-  app->add_option("--from", options->from, "decide by what namesake measure --json wrote, without measuring")->type_name("FILE");
-  app->add_option("--check", options->check, "measure again what this policy rests on, and exit 1 if a rule no longer holds")->type_name("POLICY");
-  app->add_option("--json", options->json, "write everything as JSON to this file (- for stdout)")->type_name("FILE");
-  app->footer("Examples:\n  namesake tune my.ptx -o tuned.toml\n  namesake tune kernels/triton --assembler triton\n  namesake tune my.cu --as-source\n"
-              "  namesake tune --check tuned.toml\n  namesake run --policy tuned.toml -- python train.py\n"
-              "Exit status: 0 done, 1 a rule of --check does not hold, 2 usage, input or environment error, such as no GPU.");
+  app->add_option("--threshold", options->threshold,
+                  "treat or untreat only where that gains more than so many percent")
+      ->check(CLI::Range(0.0, 50.0))
+      ->capture_default_str()
+      ->type_name("N");
+  app->add_flag(
+      "--sweep", options->sweep,
+      "measure at every size that the launch files list under sweep, and decide for all of them");
+  app->add_option(
+         "-o,--output", options->output,
+         "the policy (- for stdout); what was measured goes beside it as JSON; default: tuned.toml")
+      ->type_name("FILE");
+  app->add_flag("--as-source", options->as_source,
+                "print what to write into the source instead of writing a policy");
+  app->add_option("--from", options->from,
+                  "decide by what namesake measure --json wrote, without measuring")
+      ->type_name("FILE");
+  app->add_option("--check", options->check,
+                  "measure again what this policy rests on, and exit 1 if a rule no longer holds")
+      ->type_name("POLICY");
+  app->add_option("--json", options->json, "write everything as JSON to this file (- for stdout)")
+      ->type_name("FILE");
+  app->footer(
+      "Examples:\n  namesake tune my.ptx -o tuned.toml\n  namesake tune kernels/triton --assembler "
+      "triton\n  namesake tune my.cu --as-source\n"
+      "  namesake tune --check tuned.toml\n  namesake run --policy tuned.toml -- python train.py\n"
+      "Exit status: 0 done, 1 a rule of --check does not hold, 2 usage, input or environment "
+      "error, such as no GPU.");
   Command command;
   command.app = app;
   command.run = [options, &global] { return run_tune(*options, global, own_command_line()); };

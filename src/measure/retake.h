@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "measure/sweep.h"
 #include "policy/policy.h"
 #include "toolchain/toolchain.h"
 #include "util/error.h"
 
 namespace namesake::measure {
-
-using Sizes = std::map<std::string, int64_t>;
 
 struct Retake {
   std::vector<toolchain::Tool> assemblers;

@@ -126,7 +126,7 @@ bool check(const policy::Policy& policy, report::Tuning& tuning) {
     all = false;
     tuning.decisions.push_back(std::move(absent));
   }
-  if (!policy.gpu.empty() && policy.gpu != tuning.gpu) {
+  if (!policy.gpu.empty() && !tuning.gpu.empty() && policy.gpu != tuning.gpu) {
     tuning.notes.push_back(
         fmt::format("the policy was measured on a {}, this is a {}", policy.gpu, tuning.gpu));
   }
