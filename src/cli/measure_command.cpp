@@ -16,6 +16,8 @@
 namespace namesake::cli {
 namespace {
 
+constexpr int kInterrupted = 130;  // what was measured until then is reported all the same
+
 struct Options : MeasureOptions {
   std::vector<std::string> fail_on;
   std::string a, b, json, html, fresh;
@@ -110,6 +112,7 @@ Result<int> run_measure(const Options& options, const Global& global,
   request.jit = options.jit;
   request.care.equality = !options.time_only;
   request.controls = options.controls;
+  request.partial = true;
   Progress progress(!global.quiet);
   request.progress = [&](std::string_view text) { progress.update(text); };
 
@@ -125,6 +128,7 @@ Result<int> run_measure(const Options& options, const Global& global,
     fmt::print("{}", report::to_text(measurement, style));
     if (!options.html.empty()) fmt::print("\nreport: {}\n", options.html);
   }
+  if (interrupted()) return kInterrupted;
   return failed(measurement, options.fail_on) ? 1 : 0;
 }
 

@@ -185,9 +185,7 @@ class Run {
     if (job_.reference_code) return kernel_reference(check);
     if (job_.reference.empty()) return {};
     stage_("computing the reference");
-    std::vector<std::vector<std::byte>> contents;
     std::vector<ReferenceArgument> arguments;
-    contents.reserve(job_.plan.arguments.size());
     for (const PlannedArgument& argument : job_.plan.arguments) {
       if (const auto* scalar = std::get_if<Scalar>(&argument)) {
         arguments.push_back({.number = scalar->value});
@@ -195,9 +193,8 @@ class Run {
       }
       const auto* pointer = std::get_if<BufferPointer>(&argument);
       const size_t buffer = pointer ? pointer->buffer : std::get<BufferMap>(argument).buffer;
-      contents.push_back(job_.plan.buffers[buffer].filled() ? memory_.host_content(buffer)
-                                                            : std::vector<std::byte>());
-      arguments.push_back({&job_.plan.buffers[buffer], contents.back()});
+      const Content& content = memory_.content(buffer);
+      arguments.push_back({&job_.plan.buffers[buffer], content.bytes, &content});
     }
     const std::vector<size_t> sample = sample_of(memory_.output(0).count, kCheckedElements);
     auto expected = reference_values(job_.reference, arguments, sample, job_.workers);
@@ -249,11 +246,11 @@ class Run {
         check.error_b = check.error_a;
         break;
       }
-      TRY_ASSIGN(const auto bytes, memory_.read_kept(b, output));
+      TRY_ASSIGN(const auto bytes, memory_.read_kept(b, output, sample));
       std::vector<double> values;
       int64_t wrong = 0;
       for (size_t i = 0; i < sample.size(); ++i) {
-        const double value = gpu::value_of(bytes, buffer.type, sample[i]);
+        const double value = gpu::value_of(bytes, buffer.type, i);
         values.push_back(value);
         const double allowed =
             buffer.tolerance.absolute + buffer.tolerance.relative * std::abs(expected[i]);

@@ -137,9 +137,15 @@ Result<report::Measurement> measure(const MeasureRequest& request) {
   result.build_seconds = seconds_since(began);
 
   began = Clock::now();
-  TRY(run_jobs(jobs, measured, worker, [&](size_t job, std::string_view stage) {
-    request.progress(progress_text(measured[job], job, jobs.size(), stage));
-  }));
+  TRY_ASSIGN(const size_t ran,
+             run_jobs(jobs, measured, worker, [&](size_t job, std::string_view stage) {
+               request.progress(progress_text(measured[job], job, jobs.size(), stage));
+             }));
+  if (ran < jobs.size() && !request.partial) return error("interrupted");
+  if (ran < jobs.size()) {
+    result.notes.push_back(fmt::format("interrupted: {} of {} measured", ran, jobs.size()));
+    measured.resize(ran);
+  }
   result.gpu_seconds = seconds_since(began);
   for (report::KernelMeasurement& kernel : measured) result.kernels.push_back(std::move(kernel));
   for (report::KernelMeasurement& kernel : result.kernels) {

@@ -55,6 +55,7 @@ struct MeasureRequest {
   std::chrono::milliseconds assembly_timeout{std::chrono::minutes(5)};
   std::function<void(std::string_view)> progress = [](std::string_view) {};
   std::function<bool()> stop = [] { return false; };
+  bool partial = false;  // stopped, report what was measured until then; else that is an error
 };
 
 // An error only where nothing could be measured at all: no GPU, no launch file, no assembler. A

@@ -158,8 +158,18 @@ Result<std::string> KernelMemory::damage() const {
   return std::string();
 }
 
-std::vector<std::byte> KernelMemory::host_content(size_t buffer) const {
-  return bytes_of_content(contents_[buffer], plan_->buffers[buffer], workers_);
+// Neighbours are read together.
+Result<std::vector<std::byte>> KernelMemory::read_kept(size_t slot, size_t output,
+                                                       std::span<const size_t> places) const {
+  const size_t size = gpu::bytes_of(this->output(output).type);
+  std::vector<std::byte> bytes(places.size() * size);
+  for (size_t begin = 0, end = 0; begin < places.size(); begin = end) {
+    while (end < places.size() && places[end] == places[begin] + (end - begin)) ++end;
+    const std::span<std::byte> into = std::span(bytes).subspan(begin * size, (end - begin) * size);
+    TRY(gpu::download(*stream_, into, kept_[slot][output].address() + places[begin] * size));
+  }
+  TRY(gpu::wait(*stream_));
+  return bytes;
 }
 
 std::vector<void*> KernelMemory::arguments() {

@@ -50,8 +50,12 @@ class KernelMemory {
   // "" or the first buffer written to outside its bounds, in words.
   Result<std::string> damage() const;
 
-  // The content of a buffer in the set last loaded, made on the host.
-  std::vector<std::byte> host_content(size_t buffer) const;
+  // The elements of a kept output at these places, one behind the other; ascending.
+  Result<std::vector<std::byte>> read_kept(size_t slot, size_t output,
+                                           std::span<const size_t> places) const;
+
+  // What lies in a buffer by the set last loaded.
+  const Content& content(size_t buffer) const { return contents_[buffer]; }
   gpu::DeviceAddress address(size_t buffer) const { return buffers_[buffer].address(); }
 
   // As gpu::launch takes them; they point into this object.

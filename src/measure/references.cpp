@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "measure/values.h"
 #include "util/hash.h"
@@ -20,20 +21,56 @@ namespace {
 
 constexpr size_t kRun = 64;  // neighbours sampled together; also what one worker computes at a time
 
-// The elements of a buffer as numbers. Small types are looked up: decoding them bit by bit would
-// dominate a dot product.
+// All values of a small type, by their bits: decoding them one by one would dominate a dot product.
+const std::vector<double>* table_of(gpu::Element type) {
+  static const auto make = [](gpu::Element of) {
+    const size_t size = gpu::bytes_of(of);
+    std::vector<std::byte> all;
+    for (size_t bits = 0; bits < size_t{1} << 8 * size; ++bits)
+      for (size_t i = 0; i < size; ++i) all.push_back(static_cast<std::byte>(bits >> 8 * i));
+    return gpu::values_of(all, of);
+  };
+  switch (type) {
+    case gpu::Element::kF16: {
+      static const auto table = make(type);
+      return &table;
+    }
+    case gpu::Element::kBF16: {
+      static const auto table = make(type);
+      return &table;
+    }
+    case gpu::Element::kE4M3: {
+      static const auto table = make(type);
+      return &table;
+    }
+    case gpu::Element::kE5M2: {
+      static const auto table = make(type);
+      return &table;
+    }
+    default:
+      return nullptr;
+  }
+}
+
+// The elements of a buffer as numbers: from its bytes, or by the rule that fills it.
 class Numbers {
  public:
   explicit Numbers(const ReferenceArgument& argument)
-      : bytes_(argument.bytes),
-        type_(argument.buffer->type),
-        size_(gpu::bytes_of(type_)),
-        count_(bytes_.size() / size_),
-        table_(table_of(type_)) {}
+      : bytes_(argument.bytes), type_(argument.buffer->type), size_(gpu::bytes_of(type_)) {
+    if (argument.content && !argument.content->palette.empty()) {
+      palette_ = gpu::values_of(argument.content->palette, type_);
+      seed_ = argument.content->seed;
+      count_ = argument.buffer->count;
+    } else {
+      count_ = bytes_.size() / size_;
+      table_ = table_of(type_);
+    }
+  }
 
   // A launch file whose sizes and buffers disagree reads NaN, never foreign memory.
   double operator[](size_t i) const {
     if (i >= count_) return std::numeric_limits<double>::quiet_NaN();
+    if (!palette_.empty()) return palette_[palette_entry(seed_, i)];
     if (!table_) return gpu::value_of(bytes_, type_, i);
     const auto low = static_cast<size_t>(bytes_[i * size_]);
     return (*table_)[size_ == 1 ? low : low | static_cast<size_t>(bytes_[i * size_ + 1]) << 8];
@@ -41,50 +78,21 @@ class Numbers {
   size_t size() const { return count_; }
 
  private:
-  static const std::vector<double>* table_of(gpu::Element type) {
-    static const auto make = [](gpu::Element of) {
-      const size_t size = gpu::bytes_of(of);
-      std::vector<double> table(size_t{1} << 8 * size);
-      for (size_t bits = 0; bits < table.size(); ++bits) {
-        const std::byte bytes[] = {static_cast<std::byte>(bits), static_cast<std::byte>(bits >> 8)};
-        table[bits] = gpu::value_of(std::span(bytes).first(size), of, 0);
-      }
-      return table;
-    };
-    switch (type) {
-      case gpu::Element::kF16: {
-        static const auto table = make(type);
-        return &table;
-      }
-      case gpu::Element::kBF16: {
-        static const auto table = make(type);
-        return &table;
-      }
-      case gpu::Element::kE4M3: {
-        static const auto table = make(type);
-        return &table;
-      }
-      case gpu::Element::kE5M2: {
-        static const auto table = make(type);
-        return &table;
-      }
-      default:
-        return nullptr;
-    }
-  }
-
   std::span<const std::byte> bytes_;
   gpu::Element type_;
-  size_t size_, count_;
-  const std::vector<double>* table_;
+  size_t size_, count_ = 0;
+  std::vector<double> palette_;
+  uint64_t seed_ = 0;
+  const std::vector<double>* table_ = nullptr;
 };
 
 // One call: the arguments, and neighbours of one output in `indices`.
 struct Call {
   std::span<const ReferenceArgument> arguments;
+  std::span<const std::optional<Numbers>> numbers;  // of those that are buffers
   std::span<const size_t> indices;
 
-  Numbers buffer(size_t i) const { return Numbers(arguments[i]); }
+  const Numbers& buffer(size_t i) const { return *numbers[i]; }
   size_t size(size_t i) const { return static_cast<size_t>(std::max(arguments[i].number, 1.0)); }
   double number(size_t i) const { return arguments[i].number; }
   size_t count(size_t i) const { return arguments[i].buffer->count; }
@@ -120,7 +128,7 @@ class ByRow {
 
 // a, b, c, m, n, k
 std::vector<double> matmul(const Call& call, bool transposed) {
-  const Numbers a = call.buffer(0), b = call.buffer(1);
+  const Numbers &a = call.buffer(0), &b = call.buffer(1);
   const size_t n = call.size(4), k = call.size(5);
   return call.each([&](size_t index) {
     const size_t row = index / n, column = index % n;
@@ -134,7 +142,7 @@ std::vector<double> matmul(const Call& call, bool transposed) {
 // a, b, c: products of 128 × 64 by (128 × 64)' tiles
 std::vector<double> matmul_transposed_each(const Call& call) {
   constexpr size_t kRows = 128, kDepth = 64;
-  const Numbers a = call.buffer(0), b = call.buffer(1);
+  const Numbers &a = call.buffer(0), &b = call.buffer(1);
   return call.each([&](size_t index) {
     const size_t tile = index / (kRows * kRows) * kRows * kDepth;
     const size_t row = index / kRows % kRows, column = index % kRows;
@@ -147,7 +155,7 @@ std::vector<double> matmul_transposed_each(const Call& call) {
 
 // q, k, v, out, length, heads: length × heads × width
 std::vector<double> attention(const Call& call, bool causal) {
-  const Numbers q = call.buffer(0), k = call.buffer(1), v = call.buffer(2);
+  const Numbers &q = call.buffer(0), &k = call.buffer(1), &v = call.buffer(2);
   const size_t length = call.size(4), heads = call.size(5),
                width = call.count(3) / (length * heads);
   // A row is one query of one head; its value the weights of the keys.
@@ -179,7 +187,7 @@ std::vector<double> attention(const Call& call, bool causal) {
 // bodies, accelerations, n: a body is {x, y, z, mass}
 std::vector<double> n_body(const Call& call) {
   constexpr double kSoftening = 1e-3f;
-  const Numbers bodies = call.buffer(0);
+  const Numbers& bodies = call.buffer(0);
   const size_t n = call.size(2);
   ByRow<std::array<double, 4>> accelerations([&](size_t body) {
     std::array<double, 4> sum{};
@@ -199,14 +207,14 @@ std::vector<double> n_body(const Call& call) {
 
 // in, out, rows, columns
 std::vector<double> transpose(const Call& call) {
-  const Numbers in = call.buffer(0);
+  const Numbers& in = call.buffer(0);
   const size_t rows = call.size(2), columns = call.size(3);
   return call.each([&](size_t index) { return in[index % rows * columns + index / rows]; });
 }
 
 // in, out, columns
 std::vector<double> reduce_rows(const Call& call) {
-  const Numbers in = call.buffer(0);
+  const Numbers& in = call.buffer(0);
   const size_t columns = call.size(2);
   return call.each([&](size_t row) {
     double sum = 0;
@@ -217,7 +225,7 @@ std::vector<double> reduce_rows(const Call& call) {
 
 // in, out, rows, columns
 std::vector<double> softmax_rows(const Call& call) {
-  const Numbers in = call.buffer(0);
+  const Numbers& in = call.buffer(0);
   const size_t columns = call.size(3);
   struct Row {
     double largest = 0, total = 0;
@@ -237,7 +245,7 @@ std::vector<double> softmax_rows(const Call& call) {
 // in, gain, bias, out, columns
 std::vector<double> layer_norm_rows(const Call& call) {
   constexpr double kEpsilon = 1e-5f;
-  const Numbers in = call.buffer(0), gain = call.buffer(1), bias = call.buffer(2);
+  const Numbers &in = call.buffer(0), &gain = call.buffer(1), &bias = call.buffer(2);
   const size_t columns = call.size(4);
   struct Row {
     double mean = 0, scale = 0;
@@ -258,20 +266,20 @@ std::vector<double> layer_norm_rows(const Call& call) {
 
 // x, y, a, n: y = a x + y
 std::vector<double> saxpy(const Call& call) {
-  const Numbers x = call.buffer(0), y = call.buffer(1);
+  const Numbers &x = call.buffer(0), &y = call.buffer(1);
   return call.each([&](size_t index) { return call.number(2) * x[index] + y[index]; });
 }
 
 // in, out, n
 std::vector<double> gelu(const Call& call) {
-  const Numbers in = call.buffer(0);
+  const Numbers& in = call.buffer(0);
   return call.each(
       [&](size_t index) { return 0.5 * in[index] * (1 + std::erf(in[index] / std::sqrt(2.0))); });
 }
 
 // The same by its usual approximation.
 std::vector<double> gelu_tanh(const Call& call) {
-  const Numbers in = call.buffer(0);
+  const Numbers& in = call.buffer(0);
   return call.each([&](size_t index) {
     const double x = in[index];
     return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
@@ -280,7 +288,7 @@ std::vector<double> gelu_tanh(const Call& call) {
 
 // in, out, nx, ny, nz, rate: the outermost layer stays what it was
 std::vector<double> stencil_heat(const Call& call) {
-  const Numbers in = call.buffer(0), out = call.buffer(1);
+  const Numbers &in = call.buffer(0), &out = call.buffer(1);
   const size_t nx = call.size(2), ny = call.size(3), nz = call.size(4), plane = nx * ny;
   return call.each([&](size_t index) {
     const size_t x = index % nx, y = index / nx % ny, z = index / plane;
@@ -293,15 +301,15 @@ std::vector<double> stencil_heat(const Call& call) {
 
 // table, index, out, width
 std::vector<double> gather_rows(const Call& call) {
-  const Numbers table = call.buffer(0), index = call.buffer(1);
+  const Numbers &table = call.buffer(0), &index = call.buffer(1);
   const size_t width = call.size(3);
   return call.each([&](size_t at) { return table[place(index[at / width]) * width + at % width]; });
 }
 
 // start, column, value, x, y, rows
 std::vector<double> sparse_matvec(const Call& call) {
-  const Numbers start = call.buffer(0), column = call.buffer(1), value = call.buffer(2),
-                x = call.buffer(3);
+  const Numbers &start = call.buffer(0), &column = call.buffer(1), &value = call.buffer(2),
+                &x = call.buffer(3);
   return call.each([&](size_t row) {
     double sum = 0;
     const double end = std::min(start[row + 1], static_cast<double>(value.size()));
@@ -313,11 +321,10 @@ std::vector<double> sparse_matvec(const Call& call) {
 
 // in, out, n: adds to the counts that are there
 std::vector<double> histogram(const Call& call) {
-  const Numbers out = call.buffer(1);
+  const Numbers &in = call.buffer(0), &out = call.buffer(1);
   std::array<size_t, 256> counts{};
-  const auto bytes = call.arguments[0].bytes;
-  for (std::byte byte : bytes.first(std::min(bytes.size(), call.size(2))))
-    ++counts[static_cast<size_t>(byte)];
+  for (size_t i = 0; i < std::min(in.size(), call.size(2)); ++i)
+    ++counts[place(in[i]) % counts.size()];
   return call.each([&](size_t index) {
     return static_cast<double>(counts[index % counts.size()]) + out[index];
   });
@@ -326,7 +333,7 @@ std::vector<double> histogram(const Call& call) {
 // in, out: running sums within blocks of 256
 std::vector<double> scan_blocks(const Call& call) {
   constexpr size_t kBlock = 256;
-  const Numbers in = call.buffer(0);
+  const Numbers& in = call.buffer(0);
   return call.each([&](size_t index) {
     double sum = 0;
     for (size_t i = index / kBlock * kBlock; i <= index; ++i) sum += in[i];
@@ -394,10 +401,14 @@ Result<std::vector<double>> reference_values(std::string_view name,
                                              std::span<const size_t> indices, int workers) {
   TRY(check_reference(name, arguments));
   const Reference& reference = references().find(name)->second;
+  std::vector<std::optional<Numbers>> numbers(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].buffer) numbers[i].emplace(arguments[i]);
   std::vector<double> values(indices.size());
   for_each_parallel((indices.size() + kRun - 1) / kRun, workers, [&](size_t run) {
     const size_t begin = run * kRun, size = std::min(kRun, indices.size() - begin);
-    const std::vector<double> part = reference.compute({arguments, indices.subspan(begin, size)});
+    const std::vector<double> part =
+        reference.compute({arguments, numbers, indices.subspan(begin, size)});
     std::copy(part.begin(), part.end(), values.begin() + static_cast<std::ptrdiff_t>(begin));
   });
   return values;

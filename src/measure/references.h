@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/inputs.h"
 #include "measure/plan.h"
 #include "util/error.h"
 
@@ -21,7 +22,9 @@ namespace namesake::measure {
 // One argument as a reference sees it: a buffer's content before the launch, or a number.
 struct ReferenceArgument {
   const BufferPlan* buffer = nullptr;
-  std::span<const std::byte> bytes;  // of a buffer; empty for one that is only written
+  std::span<const std::byte> bytes;  // of a buffer; empty for one that is only written …
+  const Content* content =
+      nullptr;  // … and for one that follows this rule (inputs.h): it is not made
   double number = 0;
 };
 

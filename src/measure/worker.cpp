@@ -195,9 +195,10 @@ Result<report::Gpu> ask_gpu(const WorkerOptions& options) {
   return answer;
 }
 
-Status run_jobs(const std::vector<GpuJob>& jobs, std::vector<report::KernelMeasurement>& results,
-                const WorkerOptions& options,
-                const std::function<void(size_t, std::string_view)>& progress) {
+Result<size_t> run_jobs(const std::vector<GpuJob>& jobs,
+                        std::vector<report::KernelMeasurement>& results,
+                        const WorkerOptions& options,
+                        const std::function<void(size_t, std::string_view)>& progress) {
   for (size_t next = 0; next < jobs.size();) {
     const size_t first = next;
     std::string failure;
@@ -225,8 +226,8 @@ Status run_jobs(const std::vector<GpuJob>& jobs, std::vector<report::KernelMeasu
       }
     });
     const std::string ended = finish(child, ending);
-    if (ending == Ending::stopped) return error("interrupted");
-    if (next == jobs.size()) break;
+    if (ending == Ending::stopped) return next;
+    if (next == jobs.size()) return next;
     if (current) {
       results[next].failure =
           fmt::format("{}: {}", stage, ended.empty() ? "the GPU's process ended" : ended);
@@ -236,7 +237,7 @@ Status run_jobs(const std::vector<GpuJob>& jobs, std::vector<report::KernelMeasu
       return error(!failure.empty() ? failure : ended);
     }
   }
-  return {};
+  return jobs.size();
 }
 
 }  // namespace namesake::measure
