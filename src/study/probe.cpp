@@ -130,11 +130,12 @@ class Prober {
           "\"{}\" can be no part of a kernel's name (letters, digits, _ and $): left out", word));
     }
     words_ = std::move(words.words);
-    if (words_.empty())
+    if (words_.empty()) {
       return error(
           fmt::format("{}: no words to try; give some with --words, or a file that holds them with "
-                      "--dictionary",
-                      title(program_)));
+                      "--dictionary{}",
+                      title(program_), result_.notes.empty() ? "" : "; " + result_.notes.front()));
+    }
     // What a program answers is remembered for the program as it is; what a command runs, nobody
     // knows.
     if (request_.journal_folder.empty() || program_.tool.path.empty()) {

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""What `namesake probe` finds in every ptxas at hand: results/probe.json, and its table in docs/effect.md.
+
+    scripts/probe_ledger.py                         probe all of them, then write both
+    scripts/probe_ledger.py --from FILE...          the same from reports made before by probe --json
+    scripts/probe_ledger.py --docs                  the table alone, from results/probe.json
+    scripts/probe_ledger.py --check                 exit 1 if the table is not what the file gives
+    --assembler WISH --arch SM,...                  as namesake probe takes them; --namesake PATH
+
+Texts inside names are cheap and tried on every kernel; as whole names, on the cheapest one that reacts."""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LEDGER, DOCS = ROOT / "results" / "probe.json", ROOT / "docs" / "effect.md"
+BEGIN, END = "<!-- probe -->\n", "<!-- end probe -->\n"
+PLACES = {"substring": "anywhere", "prefix": "at the beginning", "suffix": "at the end", "exact": "the whole name",
+          "together": "all, anywhere"}
+CHANGES = {"code": "other code", "crash": "the assembler crashes", "hang": "the assembler does not end"}
+
+
+def order(version):
+    return [int(part) for part in version.split(".")]
+
+
+def run_probe(tool, assembler, architectures):
+    reports = []
+    for passes in (["--only", "inside"], ["--only", "names", "--kernels", "simt"]):
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            subprocess.run([tool, "probe", "--assembler", assembler, "--arch", architectures, *passes, "--json", file.name,
+                            "-o", "/dev/null"], check=True)
+            reports.append(json.load(open(file.name)))
+    return reports
+
+
+def merged(reports):
+    programs = {}
+    for report in reports:
+        for program in report["programs"]:
+            if program["kind"] != "ptxas":
+                continue
+            kept = programs.setdefault(program["version"], {
+                key: program[key] for key in ("version", "build", "texts_in_file", "texts_in_rot13", "texts_added")} | {
+                    "findings": [], "searches": [], "refused": [], "unexplained": [], "cpu_seconds": 0})
+            kept["cpu_seconds"] = round(kept["cpu_seconds"] + program["cpu_seconds"], 1)
+            kept["searches"] += program["searches"]
+            kept["refused"] = sorted({*kept["refused"], *(entry["text"] for entry in program["refused"])})
+            kept["unexplained"] += [word for word in program["unexplained"] if word not in kept["unexplained"]]
+            for finding in program["findings"]:
+                same = [other for other in kept["findings"]
+                        if all(other[key] == finding[key] for key in ("text", "match", "any_case"))]
+                if same:
+                    same[0]["reactions"] += [entry for entry in finding["reactions"] if entry not in same[0]["reactions"]]
+                else:
+                    kept["findings"].append(finding)
+    return {
+        "schema": "namesake.probe-ledger/1.0",
+        "version": reports[0]["version"],
+        "date": max(report["date"] for report in reports)[:10],
+        "limits": [limit for limit in reports[0]["limits"] if "--only" not in limit],
+        "programs": [programs[version] for version in sorted(programs, key=order)],
+    }
+
+
+def written(ledger):
+    """One line a search or a finding: a change in one of them is a line in a review."""
+    compact = lambda value: json.dumps(value, ensure_ascii=False)
+    lines = ["{"]
+    for key in ("schema", "version", "date", "limits"):
+        lines.append(f" {compact(key)}: {compact(ledger[key])},")
+    lines.append(' "programs": [')
+    for i, program in enumerate(ledger["programs"]):
+        fields = []
+        for key, value in program.items():
+            if key in ("findings", "searches") and value:
+                fields.append(f"   {compact(key)}: [\n    " + ",\n    ".join(compact(entry) for entry in value) + "\n   ]")
+            else:
+                fields.append(f"   {compact(key)}: {compact(value)}")
+        lines.append("  {\n" + ",\n".join(fields) + "\n  }" + ("," if i + 1 < len(ledger["programs"]) else ""))
+    return "\n".join(lines) + "\n ]\n}\n"
+
+
+def span(values):
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def releases(found, all_versions):
+    """"12.4.131 to 13.5.37", with gaps named one by one."""
+    at = sorted(all_versions.index(version) for version in found)
+    if at == list(range(at[0], at[-1] + 1)) and len(at) > 1:
+        return f"{all_versions[at[0]]} to {all_versions[at[-1]]}" + (" (all)" if len(at) == len(all_versions) else "")
+    return ", ".join(all_versions[i] for i in at)
+
+
+def section(ledger):
+    programs = ledger["programs"]
+    versions = [program["version"] for program in programs]
+    rows = {}
+    for program in programs:
+        for finding in program["findings"]:
+            key = (finding["text"], PLACES[finding["match"]] + (", any case" if finding["any_case"] else ""))
+            changes = {reaction["change"] for reaction in finding["reactions"]} - {""}
+            row = rows.setdefault(key, {"changes": set(), "versions": []})
+            row["changes"] |= changes
+            row["versions"].append(program["version"])
+    searches = [search for program in programs for search in program["searches"] if not search["failure"]]
+    inside = [search for search in searches if search["inside"]]
+    names = [search for search in searches if search["names"]]
+    kernels = lambda some: ", ".join(sorted({search["kernel"] for search in some}))
+    architectures = ", ".join(sorted({search["architecture"] for search in searches}, key=lambda sm: order(sm[3:].rstrip("abf"))))
+    texts = [program["texts_in_file"] + program["texts_in_rot13"] + program["texts_added"] for program in programs]
+    minutes = sum(program["cpu_seconds"] for program in programs) / 60
+    lines = textwrap.wrap(
+        f"Tried: {len(programs)} releases of ptxas, {versions[0]} to {versions[-1]}, each with the texts of its own file and "
+        f"their ROT13, {span(texts)} of them: inside names of the kernels {kernels(inside)}, and {span([s['names'] for s in names])} "
+        f"as the whole name of {kernels(names)}, on {architectures}. It took {minutes:.0f} minutes of the assemblers' processor "
+        "time.", 110) + [
+        "",
+        "| text | where in the name | what happens | releases |",
+        "| --- | --- | --- | --- |",
+    ]
+    for (text, place), row in sorted(rows.items(), key=lambda item: ("code" not in item[1]["changes"], -len(item[1]["versions"]), item[0])):
+        what = ", ".join(CHANGES[change] for change in CHANGES if change in row["changes"])
+        lines.append(f"| `{text}` | {place} | {what} | {releases(row['versions'], versions)} |")
+    refused = [len(program["refused"]) for program in programs]
+    rest = f"No other text changed any code. {span(refused)} of them a release are refused as a kernel's name, being reserved. "
+    lines += [""] + textwrap.wrap(rest + " ".join(ledger["limits"]), 110)
+    return "\n".join(lines) + "\n"
+
+
+def with_section(docs, ledger):
+    begin, end = docs.index(BEGIN) + len(BEGIN), docs.index(END)
+    return docs[:begin] + section(ledger) + docs[end:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--namesake", default=str(ROOT / "build" / "namesake"))
+    parser.add_argument("--assembler", default="all")
+    parser.add_argument("--arch", default="sm_80")
+    parser.add_argument("--from", nargs="+", dest="reports")
+    parser.add_argument("--docs", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.docs and not arguments.check:
+        reports = [json.loads(pathlib.Path(file).read_text()) for file in arguments.reports] if arguments.reports else \
+            run_probe(arguments.namesake, arguments.assembler, arguments.arch)
+        LEDGER.write_text(written(merged(reports)))
+    docs = DOCS.read_text()
+    fresh = with_section(docs, json.loads(LEDGER.read_text()))
+    if arguments.check:
+        return 0 if fresh == docs else "docs/effect.md does not say what results/probe.json holds; run scripts/probe_ledger.py --docs"
+    DOCS.write_text(fresh)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
