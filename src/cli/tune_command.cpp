@@ -61,17 +61,27 @@ std::string next_command(const report::Tuning& tuning, const Options& options) {
   return fmt::format("namesake run --policy {} -- ./your-program", quoted({tuning.policy}));
 }
 
+// The policy as text; an error where a recorded measurement names what no policy can.
+Result<std::string> policy_text(const report::Tuning& tuning, const std::string& evidence,
+                                const std::string& output) {
+  std::string text = policy::write(measure::policy_of(tuning, evidence));
+  if (auto read = policy::parse(text, output); !read) {
+    return error("what was measured makes no policy", read.error());
+  }
+  return text;
+}
+
 Status write_policy(report::Tuning& tuning, const report::Measurement& measurement,
                     const std::string& output) {
   if (output == "-") {
-    TRY(write_output(output, policy::write(measure::policy_of(tuning, ""))));
-    return {};
+    TRY_ASSIGN(std::string text, policy_text(tuning, "", output));
+    return write_output(output, text);
   }
   fs::path evidence = fs::path(output).replace_extension(".json");
   if (evidence == fs::path(output)) evidence += ".json";
+  TRY_ASSIGN(std::string text, policy_text(tuning, evidence.filename().string(), output));
   TRY(write_output(evidence.string(), report::to_json(measurement)));
-  TRY(write_output(output,
-                   policy::write(measure::policy_of(tuning, evidence.filename().string()))));
+  TRY(write_output(output, text));
   tuning.policy = output;
   tuning.measurement = evidence.string();
   return {};

@@ -24,6 +24,15 @@ Interval of_the_other(const Interval& interval, bool natural_is_treated) {
   return natural_is_treated ? Interval{1 / interval[1], 1 / interval[0]} : interval;
 }
 
+bool is_ratio(double value) {
+  return value > 1e-6 && value < 1e6;
+}
+
+bool is_interval(const std::optional<Interval>& interval) {
+  return interval && is_ratio((*interval)[0]) && is_ratio((*interval)[1]) &&
+         (*interval)[0] <= (*interval)[1];
+}
+
 bool failed(const report::Ratio& control, double dead_band) {
   return control.interval &&
          ((*control.interval)[0] > 1 + dead_band || (*control.interval)[1] < 1 - dead_band);
@@ -41,7 +50,10 @@ TuningSample sample_of(const KernelMeasurement& kernel, const report::Timing& ti
   TuningSample sample;
   sample.setting = setting_of(kernel, timing);
   sample.ratio = timing.time.ratio;
-  sample.interval = timing.time.interval;
+  // A recorded measurement may say anything.
+  if (is_ratio(sample.ratio) && is_interval(timing.time.interval)) {
+    sample.interval = timing.time.interval;
+  }
   sample.says = "open";
   if (failed(timing.control, dead_band)) {
     sample.note = fmt::format("its control, one code against itself, came out at {:.4f}",
@@ -55,7 +67,7 @@ TuningSample sample_of(const KernelMeasurement& kernel, const report::Timing& ti
   auto [low, high] = of_the_other(*sample.interval, natural_is_treated);
   if (high < 1 - threshold) {
     const std::optional<Interval>& cycles = timing.cycles.interval;
-    if (cycles && of_the_other(*cycles, natural_is_treated)[1] >= 1) {
+    if (is_interval(cycles) && of_the_other(*cycles, natural_is_treated)[1] >= 1) {
       sample.note = "its time gains, its cycles do not";
       return sample;
     }
@@ -70,7 +82,7 @@ TuningSample sample_of(const KernelMeasurement& kernel, const report::Timing& ti
 }
 
 std::string shown(const TuningSample& sample) {
-  if (!sample.interval) return fmt::format("{:.3f} at {}", sample.ratio, sample.setting);
+  if (!sample.interval) return fmt::format("{:.3g} at {}", sample.ratio, sample.setting);
   return fmt::format("{:.3f} [{:.3f}, {:.3f}] at {}", sample.ratio, (*sample.interval)[0],
                      (*sample.interval)[1], sample.setting);
 }

@@ -121,8 +121,13 @@ bool check(const policy::Policy& policy, report::Tuning& tuning) {
     absent.treatment = "natural";
     absent.settled = false;
     absent.why = "nothing that it speaks of was measured";
-    absent.earlier = report::EarlierDecision{
-        std::string(policy::treatment_name(rule.treatment)), {}, {}, false, absent.why};
+    absent.earlier =
+        report::EarlierDecision{.treatment = std::string(policy::treatment_name(rule.treatment))};
+    absent.earlier->why = absent.why;
+    if (rule.evidence) {
+      absent.earlier->ratio = rule.evidence->ratio;
+      absent.earlier->interval = rule.evidence->interval;
+    }
     all = false;
     tuning.decisions.push_back(std::move(absent));
   }

@@ -117,6 +117,17 @@ TEST_F(Tune, CheckingAPolicyWhoseEvidenceIsGoneNamesIt) {
   EXPECT_NE(done.err.find("tuned.json"), std::string::npos) << done.err;
 }
 
+TEST_F(Tune, ARecordThatNoPolicyCanSayIsRefused) {
+  report::Measurement measurement;
+  measurement.a.treatment = "untreated";
+  measurement.b.treatment = "treated";
+  measurement.kernels = {kernel("line\nbreak", 0.90, 0.91)};
+  ASSERT_TRUE(write_file(folder.path() / "x.json", report::to_json(measurement)));
+  Completed done = call({"tune", "--from", at("x.json"), "-o", at("tuned.toml")});
+  EXPECT_EQ(done.exit_status, 2);
+  EXPECT_EQ(content("tuned.toml"), "no such file");
+}
+
 TEST_F(Tune, CheckWritesNothing) {
   Completed done = call({"tune", "--check", at("tuned.toml"), "-o", at("other.toml")});
   EXPECT_EQ(done.exit_status, 2);

@@ -237,6 +237,20 @@ RC_GTEST_PROP(TuneProperty, ANameWithTheTriggerIsTheMirrorOfOneWithout, ()) {
   RC_ASSERT(plain.settled == named.settled);
 }
 
+RC_GTEST_PROP(TuneProperty, WhateverWasRecordedThePolicyCanBeRead, ()) {
+  auto number =
+      rc::gen::elementOf(std::vector<double>{0, -1, 1, 0.9, 1e-300, 1e300, INFINITY, NAN});
+  std::vector<report::Timing> timings;
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {
+    timings.push_back(timing("warm", {*number, *number}));
+    timings.back().time.ratio = *number;
+    if (*rc::gen::arbitrary<bool>()) timings.back().cycles.interval = Interval{*number, *number};
+    if (*rc::gen::arbitrary<bool>()) timings.back().control.interval = Interval{*number, *number};
+  }
+  RC_ASSERT(
+      policy::parse(policy::write(policy_of(tuning({kernel("gemm", timings)}), "")), "t.toml"));
+}
+
 TEST(Tune, TreatsNothingByChanceWhereNothingDiffers) {
   std::mt19937_64 random(7);
   std::lognormal_distribution<double> time(0, 0.02);
