@@ -38,7 +38,9 @@ bool looks_like_ar(Bytes file) {
 
 Result<std::vector<ArMember>> read_ar(Bytes file, std::string_view origin) {
   if (file.starts_with(kThin)) {
-    return error(fmt::format("{}: a thin archive, which only names its members; give the object files themselves", origin));
+    return error(fmt::format(
+        "{}: a thin archive, which only names its members; give the object files themselves",
+        origin));
   }
   std::vector<ArMember> members;
   Bytes long_names;
@@ -50,13 +52,17 @@ Result<std::vector<ArMember>> read_ar(Bytes file, std::string_view origin) {
     header.skip(12 + 6 + 6 + 8);
     auto size = parse_integer(trimmed(header.take(10)));
     if (header.take(2) != "`\n" || !size || *size < 0) {
-      return error(fmt::format("{}: not a usable archive: member {} has no header (truncated or damaged? build it again)",
-                               origin, members.size() + 1));
+      return error(
+          fmt::format("{}: not a usable archive: member {} has no header (truncated or damaged? "
+                      "build it again)",
+                      origin, members.size() + 1));
     }
     Bytes data = cursor.take(static_cast<uint64_t>(*size));
     if (!cursor.ok()) {
-      return error(fmt::format("{}: not a usable archive: \"{}\" reaches beyond the file's end (truncated? build it again)",
-                               origin, field));
+      return error(
+          fmt::format("{}: not a usable archive: \"{}\" reaches beyond the file's end (truncated? "
+                      "build it again)",
+                      origin, field));
     }
     if (*size % 2 != 0 && !cursor.at_end()) cursor.skip(1);
     if (field == "//") {

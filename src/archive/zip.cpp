@@ -2,9 +2,10 @@
 // only say where each member's bytes begin. Sizes are the directory's; the local header may lack
 // them (streamed archives), so nothing else of it is believed.
 //
-// What a hostile archive can do is bounded here: names and sizes are slices of the file, members may
-// not share bytes, and a member is unpacked into exactly the bytes it claims, which deflate cannot
-// exceed by more than its own factor of 1032. How much is unpacked in all is the caller's business.
+// What a hostile archive can do is bounded here: names and sizes are slices of the file, members
+// may not share bytes, and a member is unpacked into exactly the bytes it claims, which deflate
+// cannot exceed by more than its own factor of 1032. How much is unpacked in all is the caller's
+// business.
 #include "archive/zip.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ constexpr uint16_t kStored = 0, kDeflated = 8;
 constexpr uint64_t kDeflateRatio = 1032;
 
 tl::unexpected<Error> broken(std::string_view origin, const std::string& what) {
-  return error(fmt::format("{}: not a usable zip file: {} (truncated or damaged? get it again)", origin, what));
+  return error(fmt::format("{}: not a usable zip file: {} (truncated or damaged? get it again)",
+                           origin, what));
 }
 
 struct Directory {
@@ -32,8 +34,10 @@ struct Directory {
 
 // The last end record whose comment reaches the end of the file.
 std::optional<size_t> find_end(Bytes file) {
-  size_t floor = file.size() > kEndBytes + kLargestComment ? file.size() - kEndBytes - kLargestComment : 0;
-  for (size_t at = file.rfind(kEnd); at != Bytes::npos && at >= floor; at = file.rfind(kEnd, at - 1)) {
+  size_t floor =
+      file.size() > kEndBytes + kLargestComment ? file.size() - kEndBytes - kLargestComment : 0;
+  for (size_t at = file.rfind(kEnd); at != Bytes::npos && at >= floor;
+       at = file.rfind(kEnd, at - 1)) {
     Cursor cursor(file);
     cursor.seek(at + 20);
     uint16_t comment = cursor.read<uint16_t>();
@@ -63,7 +67,8 @@ Result<Directory> read_end(Bytes file, size_t end, std::string_view origin) {
     directory.offset = cursor.read<uint64_t>();
     if (!cursor.ok()) return broken(origin, "its zip64 directory is missing");
   } else if (disk != 0 || start_disk != 0) {
-    return error(fmt::format("{}: one part of a zip file in several; join the parts first", origin));
+    return error(
+        fmt::format("{}: one part of a zip file in several; join the parts first", origin));
   }
   return directory;
 }
@@ -99,7 +104,8 @@ Result<std::vector<ZipMember>> read_zip(Bytes file, std::string_view origin) {
   uint64_t packed_bytes = 0;
   Cursor cursor(*rows);
   for (uint64_t i = 0; i < directory.entries; ++i) {
-    if (cursor.take(4) != kCentral) return broken(origin, fmt::format("entry {} of its directory is none", i + 1));
+    if (cursor.take(4) != kCentral)
+      return broken(origin, fmt::format("entry {} of its directory is none", i + 1));
     cursor.skip(4);
     ZipMember member;
     uint16_t flags = cursor.read<uint16_t>();
@@ -109,7 +115,8 @@ Result<std::vector<ZipMember>> read_zip(Bytes file, std::string_view origin) {
     member.checksum = cursor.read<uint32_t>();
     uint64_t packed = cursor.read<uint32_t>();
     member.size = cursor.read<uint32_t>();
-    uint16_t name = cursor.read<uint16_t>(), extra = cursor.read<uint16_t>(), comment = cursor.read<uint16_t>();
+    uint16_t name = cursor.read<uint16_t>(), extra = cursor.read<uint16_t>(),
+             comment = cursor.read<uint16_t>();
     cursor.skip(2 + 2 + 4);
     uint64_t offset = cursor.read<uint32_t>();
     member.name = cursor.take(name);
@@ -119,13 +126,15 @@ Result<std::vector<ZipMember>> read_zip(Bytes file, std::string_view origin) {
 
     Cursor local(file);
     local.seek(offset);
-    if (local.take(4) != kLocal) return broken(origin, fmt::format("\"{}\" is not where its directory says", member.name));
+    if (local.take(4) != kLocal)
+      return broken(origin, fmt::format("\"{}\" is not where its directory says", member.name));
     local.skip(22);
     uint16_t local_name = local.read<uint16_t>(), local_extra = local.read<uint16_t>();
     local.skip(local_name);
     local.skip(local_extra);
     member.data = local.take(packed);
-    if (!local.ok()) return broken(origin, fmt::format("\"{}\" reaches beyond the file's end", member.name));
+    if (!local.ok())
+      return broken(origin, fmt::format("\"{}\" reaches beyond the file's end", member.name));
     packed_bytes += packed;
     if (packed_bytes > file.size()) return broken(origin, "its members overlap");
     if (!member.name.ends_with('/')) members.push_back(member);
@@ -134,18 +143,22 @@ Result<std::vector<ZipMember>> read_zip(Bytes file, std::string_view origin) {
 }
 
 Result<Bytes> unpack(const ZipMember& member, std::string_view origin, std::string& storage) {
-  if (member.encrypted) return error(fmt::format("{}: encrypted; unpack it with its password first", origin));
+  if (member.encrypted)
+    return error(fmt::format("{}: encrypted; unpack it with its password first", origin));
   if (member.method != kStored && member.method != kDeflated) {
-    return error(fmt::format("{}: packed by zip method {}, which is not read here; unpack it first", origin, member.method));
+    return error(fmt::format("{}: packed by zip method {}, which is not read here; unpack it first",
+                             origin, member.method));
   }
   Bytes content = member.data;
   if (member.method == kDeflated) {
     if (member.size > (member.data.size() + 64) * kDeflateRatio) {
-      return error(fmt::format("{}: claims {} bytes out of {}, more than deflate can pack", origin, member.size, member.data.size()));
+      return error(fmt::format("{}: claims {} bytes out of {}, more than deflate can pack", origin,
+                               member.size, member.data.size()));
     }
     storage.resize(member.size);
     z_stream stream{};
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return error(fmt::format("{}: no memory to unpack it", origin));
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+      return error(fmt::format("{}: no memory to unpack it", origin));
     // zlib counts in 32 bits, members in 64.
     size_t taken = 0, given = 0;
     int state = Z_OK;
@@ -162,7 +175,8 @@ Result<Bytes> unpack(const ZipMember& member, std::string_view origin, std::stri
     }
     inflateEnd(&stream);
     if (state != Z_STREAM_END || given != storage.size()) {
-      return error(fmt::format("{}: damaged: it does not unpack to the {} bytes it claims", origin, member.size));
+      return error(fmt::format("{}: damaged: it does not unpack to the {} bytes it claims", origin,
+                               member.size));
     }
     content = storage;
   }

@@ -1,15 +1,16 @@
 // The format has no public description; what is read here is what every fatbin made by CUDA 11.7 to
-// 13.5 that was looked at has in common. A header of 16 bytes (magic, version, its own size, the size of what
-// follows) and entries one after the other, each with a header of 64 bytes or more:
+// 13.5 that was looked at has in common. A header of 16 bytes (magic, version, its own size, the
+// size of what follows) and entries one after the other, each with a header of 64 bytes or more:
 //
 //    0  kind (1 PTX, 2 cubin, 8 IR for link-time optimisation)     24  the assembler's release
 //    4  this header's size          8  payload, padded to 8       28  architecture
 //   16  payload before padding; 0 where not packed                40  flags
-//   20  where the options stand, in the header; 0: nowhere        56  size unpacked; 0 where not packed
+//   20  where the options stand, in the header; 0: nowhere        56  size unpacked; 0 where not
+//   packed
 //
-// Sizes unpacked are claims. LZ4 cannot pack beyond 255 to 1, and SASS and PTX reach 30 to 1 in what
-// was seen, so a claim beyond kMostPacked is called a bomb before a byte is unpacked. An entry never
-// becomes larger than its claim: both libraries are given a buffer of that size.
+// Sizes unpacked are claims. LZ4 cannot pack beyond 255 to 1, and SASS and PTX reach 30 to 1 in
+// what was seen, so a claim beyond kMostPacked is called a bomb before a byte is unpacked. An entry
+// never becomes larger than its claim: both libraries are given a buffer of that size.
 #include "cubin/fatbin.h"
 
 #include <fmt/format.h>
@@ -29,10 +30,14 @@ constexpr uint64_t kMostPacked = 1000, kSmall = uint64_t{1} << 20;
 
 Content content_of(uint16_t kind) {
   switch (kind) {
-    case kPtx: return Content::ptx;
-    case kCubin: return Content::cubin;
-    case kIr: return Content::ir;
-    default: return Content::other;
+    case kPtx:
+      return Content::ptx;
+    case kCubin:
+      return Content::cubin;
+    case kIr:
+      return Content::ir;
+    default:
+      return Content::other;
   }
 }
 
@@ -54,25 +59,29 @@ std::string architecture_name(uint32_t number, uint64_t flags) {
 }
 
 ZSTD_DCtx* zstd_context() {
-  thread_local std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  thread_local std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
+                                                                          ZSTD_freeDCtx);
   return context.get();
 }
 
 tl::unexpected<Error> undone(std::string_view origin, const char* format) {
-  return error(fmt::format("{}: damaged: its {} data does not unpack to the size it claims", origin, format));
+  return error(fmt::format("{}: damaged: its {} data does not unpack to the size it claims", origin,
+                           format));
 }
 
 }  // namespace
 
 Result<Fatbin> parse_fatbin(Bytes file, std::string_view origin) {
   Cursor cursor(file);
-  if (cursor.take(kFatbinMagic.size()) != kFatbinMagic) return error(fmt::format("{}: not a fatbin", origin));
+  if (cursor.take(kFatbinMagic.size()) != kFatbinMagic)
+    return error(fmt::format("{}: not a fatbin", origin));
   uint64_t size = cursor.read<uint64_t>();
   if (!cursor.ok()) return error(fmt::format("{}: a fatbin cut off in its header", origin));
   Fatbin fatbin;
   auto body = slice(file, kFatbinHeader, size);
   if (!body) {
-    fatbin.damage = fmt::format("it claims {} bytes and the file has {} (truncated? get it again)", size, cursor.left());
+    fatbin.damage = fmt::format("it claims {} bytes and the file has {} (truncated? get it again)",
+                                size, cursor.left());
     body = file.substr(kFatbinHeader);
   }
   fatbin.bytes = kFatbinHeader + body->size();
@@ -95,7 +104,8 @@ Result<Fatbin> parse_fatbin(Bytes file, std::string_view origin) {
     auto header = slice(*body, start, header_bytes);
     auto payload = header ? slice(*body, start + header->size(), padded) : std::nullopt;
     if (header_bytes < kLeastEntryHeader || !payload) {
-      if (fatbin.damage.empty()) fatbin.damage = "an entry reaches beyond it (truncated or damaged? get it again)";
+      if (fatbin.damage.empty())
+        fatbin.damage = "an entry reaches beyond it (truncated or damaged? get it again)";
       fatbin.damage = fmt::format("entry {}: {}", fatbin.entries.size() + 1, fatbin.damage);
       return fatbin;
     }
@@ -118,7 +128,8 @@ std::optional<Bytes> HeadUnpacker::first(uint64_t bytes) {
   if (storage_.size() < bytes) storage_.resize(bytes);
   if (entry_.packing == Packing::lz4) {  // which is fast enough to begin anew
     if (entry_.data.size() > LZ4_MAX_INPUT_SIZE || bytes > LZ4_MAX_INPUT_SIZE) return std::nullopt;
-    int written = LZ4_decompress_safe_partial(entry_.data.data(), storage_.data(), static_cast<int>(entry_.data.size()),
+    int written = LZ4_decompress_safe_partial(entry_.data.data(), storage_.data(),
+                                              static_cast<int>(entry_.data.size()),
                                               static_cast<int>(bytes), static_cast<int>(bytes));
     if (written < 0 || static_cast<uint64_t>(written) != bytes) return std::nullopt;
     return Bytes(storage_).substr(0, bytes);
@@ -137,23 +148,30 @@ std::optional<Bytes> HeadUnpacker::first(uint64_t bytes) {
   return Bytes(storage_).substr(0, bytes);
 }
 
-Result<Bytes> unpack(const FatbinEntry& entry, uint64_t limit, std::string_view origin, std::string& storage) {
+Result<Bytes> unpack(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
+                     std::string& storage) {
   if (entry.packing == Packing::none) return entry.data;
   if (entry.unpacked_bytes > limit) {
-    return error(fmt::format("{}: would unpack to {} bytes, more than the {} that are allowed", origin, entry.unpacked_bytes, limit));
+    return error(fmt::format("{}: would unpack to {} bytes, more than the {} that are allowed",
+                             origin, entry.unpacked_bytes, limit));
   }
   if (entry.unpacked_bytes > kSmall && entry.unpacked_bytes / kMostPacked > entry.data.size()) {
-    return error(fmt::format("{}: claims {} bytes out of {}; no compiler's output packs so well, so it is left packed",
-                             origin, entry.unpacked_bytes, entry.data.size()));
+    return error(fmt::format(
+        "{}: claims {} bytes out of {}; no compiler's output packs so well, so it is left packed",
+        origin, entry.unpacked_bytes, entry.data.size()));
   }
   if (storage.size() < entry.unpacked_bytes) storage.resize(entry.unpacked_bytes);
   if (entry.packing == Packing::lz4) {
-    if (entry.data.size() > LZ4_MAX_INPUT_SIZE || entry.unpacked_bytes > LZ4_MAX_INPUT_SIZE) return undone(origin, "LZ4");
-    int written = LZ4_decompress_safe(entry.data.data(), storage.data(), static_cast<int>(entry.data.size()),
-                                      static_cast<int>(entry.unpacked_bytes));
-    if (written < 0 || static_cast<uint64_t>(written) != entry.unpacked_bytes) return undone(origin, "LZ4");
+    if (entry.data.size() > LZ4_MAX_INPUT_SIZE || entry.unpacked_bytes > LZ4_MAX_INPUT_SIZE)
+      return undone(origin, "LZ4");
+    int written =
+        LZ4_decompress_safe(entry.data.data(), storage.data(), static_cast<int>(entry.data.size()),
+                            static_cast<int>(entry.unpacked_bytes));
+    if (written < 0 || static_cast<uint64_t>(written) != entry.unpacked_bytes)
+      return undone(origin, "LZ4");
   } else {
-    size_t written = ZSTD_decompressDCtx(zstd_context(), storage.data(), entry.unpacked_bytes, entry.data.data(), entry.data.size());
+    size_t written = ZSTD_decompressDCtx(zstd_context(), storage.data(), entry.unpacked_bytes,
+                                         entry.data.data(), entry.data.size());
     if (ZSTD_isError(written) || written != entry.unpacked_bytes) return undone(origin, "zstd");
   }
   return Bytes(storage).substr(0, entry.unpacked_bytes);

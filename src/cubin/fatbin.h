@@ -18,18 +18,18 @@ enum class Content { cubin, ptx, ir, other };  // ir: what link-time optimisatio
 
 struct FatbinEntry {
   Content content = Content::other;
-  uint16_t kind = 0;             // as it stands in the file
+  uint16_t kind = 0;  // as it stands in the file
   Packing packing = Packing::none;
-  std::string architecture;      // "sm_90a"
-  Bytes data;                    // as it lies in the file
-  uint64_t unpacked_bytes = 0;   // as the entry claims
-  std::string_view options;      // what the assembler was told: "-maxrregcount=96"
+  std::string architecture;     // "sm_90a"
+  Bytes data;                   // as it lies in the file
+  uint64_t unpacked_bytes = 0;  // as the entry claims
+  std::string_view options;     // what the assembler was told: "-maxrregcount=96"
 };
 
 struct Fatbin {
-  uint64_t bytes = 0;            // its header included
+  uint64_t bytes = 0;  // its header included
   std::vector<FatbinEntry> entries;
-  std::string damage;            // why entries after these could not be read; "" if all are here
+  std::string damage;  // why entries after these could not be read; "" if all are here
 };
 
 // What a fatbin begins with: magic number, version and the header's size.
@@ -38,8 +38,9 @@ constexpr Bytes kFatbinMagic("\x50\xed\x55\xba\x01\x00\x10\x00", 8);
 // `file` begins with the fatbin and may go on behind it.
 Result<Fatbin> parse_fatbin(Bytes file, std::string_view origin);
 
-// The entry's content: a view into the file where it is not packed, else into `storage`, whose memory
-// is used again. Never more than `limit` bytes, nor more than a compiler's output can be packed to.
+// The entry's content: a view into the file where it is not packed, else into `storage`, whose
+// memory is used again. Never more than `limit` bytes, nor more than a compiler's output can be
+// packed to.
 Result<Bytes> unpack(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
                      std::string& storage);
 

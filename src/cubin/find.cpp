@@ -1,12 +1,13 @@
-// Libraries keep GPU code where they like: in .nv_fatbin and __nv_relfatbin, in sections of their own,
-// in arrays of their data, several libraries' worth in one archive. A reader of known sections misses
-// some. So the whole file is searched for what a fatbin and a cubin begin with, 8 and 7 bytes that are
-// nothing else, and what is found says itself how long it is. The bytes of one find are not searched
-// again, or each cubin that is not packed would be found twice.
+// Libraries keep GPU code where they like: in .nv_fatbin and __nv_relfatbin, in sections of their
+// own, in arrays of their data, several libraries' worth in one archive. A reader of known sections
+// misses some. So the whole file is searched for what a fatbin and a cubin begin with, 8 and 7
+// bytes that are nothing else, and what is found says itself how long it is. The bytes of one find
+// are not searched again, or each cubin that is not packed would be found twice.
 //
-// The search must cost less than reading the file from memory: words of four bytes are compared with
-// the four that any position of the pattern puts into an aligned word, in blocks without a branch,
-// which compilers turn into vector code; only a block with a match is looked at byte by byte.
+// The search must cost less than reading the file from memory: words of four bytes are compared
+// with the four that any position of the pattern puts into an aligned word, in blocks without a
+// branch, which compilers turn into vector code; only a block with a match is looked at byte by
+// byte.
 //
 // Not found: code that an application packs or encrypts in a way of its own.
 #include "cubin/find.h"
@@ -22,7 +23,10 @@
 namespace namesake::cubin {
 namespace {
 
-constexpr Bytes kElf64("\x7f" "ELF\x02\x01\x01", 7);
+constexpr Bytes kElf64(
+    "\x7f"
+    "ELF\x02\x01\x01",
+    7);
 constexpr uint16_t kCudaMachine = 190;
 constexpr size_t kElfHeader = 64, kSectionRow = 64, kProgramRow = 56;
 constexpr size_t kBlock = 4096, kChunk = size_t{8} << 20;
@@ -36,8 +40,9 @@ constexpr uint32_t word(Bytes pattern, size_t at) {
 // Whether the block may hold the start of a pattern: every start puts its bytes k … k + 3 into an
 // aligned word, for one k of 0 … 3.
 bool may_hold(const char* block, size_t bytes) {
-  constexpr uint32_t kWords[] = {word(kFatbinMagic, 0), word(kFatbinMagic, 1), word(kFatbinMagic, 2), word(kFatbinMagic, 3),
-                                 word(kElf64, 0),       word(kElf64, 1),       word(kElf64, 2),       word(kElf64, 3)};
+  constexpr uint32_t kWords[] = {
+      word(kFatbinMagic, 0), word(kFatbinMagic, 1), word(kFatbinMagic, 2), word(kFatbinMagic, 3),
+      word(kElf64, 0),       word(kElf64, 1),       word(kElf64, 2),       word(kElf64, 3)};
   uint32_t any = 0;
   for (size_t i = 0; i < bytes / 4; ++i) {
     uint32_t value;
@@ -59,7 +64,8 @@ std::vector<uint64_t> starts_in(Bytes file, size_t begin, size_t end) {
     for (size_t at = block; at < stop; ++at) {
       char first = view[at];
       if (first != kFatbinMagic[0] && first != kElf64[0]) continue;
-      if (file.compare(at, kFatbinMagic.size(), kFatbinMagic) == 0 || file.compare(at, kElf64.size(), kElf64) == 0)
+      if (file.compare(at, kFatbinMagic.size(), kFatbinMagic) == 0 ||
+          file.compare(at, kElf64.size(), kElf64) == 0)
         starts.push_back(at);
     }
   }
@@ -90,8 +96,8 @@ std::optional<ElfShape> elf_shape(Bytes file) {
   return shape;
 }
 
-// Programs that make or read fatbins hold the magic number too, in their code and constants. A fatbin
-// goes on with its first entry, whose header has one version and a size in bounds.
+// Programs that make or read fatbins hold the magic number too, in their code and constants. A
+// fatbin goes on with its first entry, whose header has one version and a size in bounds.
 bool begins_a_fatbin(Bytes file, uint64_t& size) {
   constexpr uint16_t kEntryVersion = 0x101;
   constexpr uint32_t kLeastHeader = 64, kMostHeader = 65536;
@@ -156,13 +162,15 @@ std::vector<HostSection> host_sections(Bytes file) {
     name.seek(name_offsets[i]);
     sections[i].name = name.take_string();
   }
-  std::sort(sections.begin(), sections.end(), [](const HostSection& a, const HostSection& b) { return a.begin < b.begin; });
+  std::sort(sections.begin(), sections.end(),
+            [](const HostSection& a, const HostSection& b) { return a.begin < b.begin; });
   return sections;
 }
 
 std::string section_at(const std::vector<HostSection>& sections, uint64_t offset) {
-  auto after = std::upper_bound(sections.begin(), sections.end(), offset,
-                                [](uint64_t value, const HostSection& section) { return value < section.begin; });
+  auto after = std::upper_bound(
+      sections.begin(), sections.end(), offset,
+      [](uint64_t value, const HostSection& section) { return value < section.begin; });
   while (after != sections.begin()) {
     --after;
     if (offset < after->end) return std::string(after->name);
@@ -191,7 +199,8 @@ std::vector<Find> find_code(Bytes file, int workers) {
       if (find.fatbin) {
         uint64_t size = 0;
         if (!begins_a_fatbin(find.bytes, size)) continue;
-        if (auto whole = slice(find.bytes, 0, checked_add(size, 16).value_or(UINT64_MAX))) find.bytes = *whole;
+        if (auto whole = slice(find.bytes, 0, checked_add(size, 16).value_or(UINT64_MAX)))
+          find.bytes = *whole;
       } else {
         auto shape = elf_shape(find.bytes);
         if (!shape || shape->machine != kCudaMachine) continue;

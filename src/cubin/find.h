@@ -11,10 +11,10 @@
 namespace namesake::cubin {
 
 struct Find {
-  bool fatbin = false;   // else a cubin that stands by itself
+  bool fatbin = false;  // else a cubin that stands by itself
   uint64_t offset = 0;
-  Bytes bytes;           // from there to its end, or to the file's where it does not say
-  std::string section;   // of the host program it lies in; "" where there is none
+  Bytes bytes;          // from there to its end, or to the file's where it does not say
+  std::string section;  // of the host program it lies in; "" where there is none
 };
 
 // In the order of the file; finds do not overlap.

@@ -34,7 +34,9 @@ Result<Listing> list_functions(Bytes file, std::string_view origin) {
   }
   for (uint32_t i = 0; i < elf.symbols.size(); ++i) {
     const Symbol& symbol = elf.symbols[i];
-    if (symbol.type != kFunctionSymbol || symbol.section == 0 || symbol.section >= elf.sections.size()) continue;
+    if (symbol.type != kFunctionSymbol || symbol.section == 0 ||
+        symbol.section >= elf.sections.size())
+      continue;
     const Section& section = elf.sections[symbol.section];
     if (!section.name.starts_with(kText) || section.type == kNoBits) continue;
     // Others are parts of a function: callees and the assembler's own routines, put behind it.

@@ -14,7 +14,7 @@
 namespace namesake::cubin {
 
 struct ListedFunction {
-  std::string_view symbol;   // a view into the file
+  std::string_view symbol;  // a view into the file
   bool entry = false;
   uint64_t code_bytes = 0;
   int registers = 0;

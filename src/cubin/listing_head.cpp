@@ -1,10 +1,10 @@
 // A library holds gigabytes of packed cubins, and a list of kernels needs of each what lies in its
-// first tenth: names, symbols, attributes. Unpacking no more is what makes a scan fast. But a cubin's
-// table of sections, which says where those lie, stands at its end.
+// first tenth: names, symbols, attributes. Unpacking no more is what makes a scan fast. But a
+// cubin's table of sections, which says where those lie, stands at its end.
 //
-// Assemblers have laid cubins out in one way for as long as they could be looked at (11.7 to 13.5): section names at 64,
-// symbols' names behind them, symbols behind those, code last. Here that layout is assumed, and then
-// proven by what the pieces say of each other:
+// Assemblers have laid cubins out in one way for as long as they could be looked at (11.7 to 13.5):
+// section names at 64, symbols' names behind them, symbols behind those, code last. Here that
+// layout is assumed, and then proven by what the pieces say of each other:
 //
 //   - there is one place for the names at which every code section's symbol is called ".text." and
 //     then what its function's symbol is called;
@@ -52,8 +52,8 @@ RawSymbol symbol_at(Bytes head, size_t at) {
   return symbol;
 }
 
-// Symbols begin with one of zeros, at a multiple of 8. Tables of names have runs of zeros too, where
-// names were taken out: this is the next place at or behind `from` where symbols may begin.
+// Symbols begin with one of zeros, at a multiple of 8. Tables of names have runs of zeros too,
+// where names were taken out: this is the next place at or behind `from` where symbols may begin.
 std::optional<size_t> next_symbols(Bytes head, size_t from) {
   for (size_t at = (from + 7) / 8 * 8; at + 2 * kSymbolBytes <= head.size(); at += 8) {
     size_t first = head.find_first_not_of('\0', at);
@@ -77,11 +77,12 @@ size_t count(Bytes text, std::string_view word) {
 }
 
 // What the symbols say if their names begin at `names`; nothing where they contradict each other.
-std::optional<std::vector<std::pair<uint32_t, ListedFunction>>> functions_of(const std::vector<RawSymbol>& symbols, Bytes names,
-                                                                             size_t& code_sections) {
+std::optional<std::vector<std::pair<uint32_t, ListedFunction>>> functions_of(
+    const std::vector<RawSymbol>& symbols, Bytes names, size_t& code_sections) {
   std::unordered_map<uint16_t, std::string_view> sections;
   for (const RawSymbol& symbol : symbols) {
-    if (symbol.type == kSectionSymbol) sections.try_emplace(symbol.section, name_at(names, symbol.name));
+    if (symbol.type == kSectionSymbol)
+      sections.try_emplace(symbol.section, name_at(names, symbol.name));
   }
   std::vector<std::pair<uint32_t, ListedFunction>> functions;
   std::unordered_set<uint16_t> owned;
@@ -107,7 +108,8 @@ std::optional<std::vector<std::pair<uint32_t, ListedFunction>>> functions_of(con
 
 // Register counts stand somewhere behind `from`: format 4, attribute 0x2f, 8 bytes, which are the
 // symbol's number and the count. Whether every function has one.
-bool read_registers(Bytes head, size_t from, size_t symbols, std::vector<std::pair<uint32_t, ListedFunction>>& functions) {
+bool read_registers(Bytes head, size_t from, size_t symbols,
+                    std::vector<std::pair<uint32_t, ListedFunction>>& functions) {
   constexpr Bytes kCount("\x04\x2f\x08\x00", 4);
   constexpr uint32_t kMost = 1024;
   std::unordered_map<uint32_t, size_t> wanted;
@@ -129,19 +131,24 @@ bool read_registers(Bytes head, size_t from, size_t symbols, std::vector<std::pa
   return told == functions.size();
 }
 
-// The list if symbols begin at `begin` and the first usual entries of their names stand at `second`.
-std::optional<std::vector<ListedFunction>> functions_at(Bytes head, size_t second, size_t begin, uint16_t section_count) {
+// The list if symbols begin at `begin` and the first usual entries of their names stand at
+// `second`.
+std::optional<std::vector<ListedFunction>> functions_at(Bytes head, size_t second, size_t begin,
+                                                        uint16_t section_count) {
   std::vector<RawSymbol> symbols(1);
   size_t end = begin + kSymbolBytes;
   for (; end + kSymbolBytes <= head.size(); end += kSymbolBytes) {
     RawSymbol symbol = symbol_at(head, end);
     constexpr uint16_t kReserved = 0xff00;
-    bool usual = symbol.name < begin - kElfHeader && (symbol.section < section_count || symbol.section >= kReserved) &&
-                 (symbol.name != 0 || symbol.type == kSectionSymbol || (symbol.type == 0 && symbol.section == 0));
+    bool usual = symbol.name < begin - kElfHeader &&
+                 (symbol.section < section_count || symbol.section >= kReserved) &&
+                 (symbol.name != 0 || symbol.type == kSectionSymbol ||
+                  (symbol.type == 0 && symbol.section == 0));
     if (!usual) break;
     symbols.push_back(symbol);
   }
-  if (symbols.size() == 1 || end + kSymbolBytes > head.size()) return std::nullopt;  // none, or they may go on
+  if (symbols.size() == 1 || end + kSymbolBytes > head.size())
+    return std::nullopt;  // none, or they may go on
 
   // The names begin at a zero byte a little before their first usual entries.
   constexpr size_t kOddNames = 4096;
@@ -149,7 +156,9 @@ std::optional<std::vector<ListedFunction>> functions_at(Bytes head, size_t secon
     if (head[names] != '\0' || head[names + 1] == '\0') continue;
     size_t code_sections = 0;
     auto functions = functions_of(symbols, head.substr(names, begin - names), code_sections);
-    if (!functions || functions->empty() || count(head.substr(kElfHeader, names - kElfHeader), Bytes("\0.text.", 7)) > code_sections) continue;
+    if (!functions || functions->empty() ||
+        count(head.substr(kElfHeader, names - kElfHeader), Bytes("\0.text.", 7)) > code_sections)
+      continue;
     if (!read_registers(head, end, symbols.size(), *functions)) return std::nullopt;
     std::vector<ListedFunction> list;
     for (auto& [number, function] : *functions) list.push_back(function);
@@ -162,7 +171,10 @@ std::optional<std::vector<ListedFunction>> functions_at(Bytes head, size_t secon
 
 std::optional<Listing> list_head(Bytes head) {
   Cursor header(head);
-  if (header.take(7) != Bytes("\x7f" "ELF\x02\x01\x01", 7)) return std::nullopt;
+  if (header.take(7) != Bytes("\x7f"
+                              "ELF\x02\x01\x01",
+                              7))
+    return std::nullopt;
   header.seek(18);
   if (header.read<uint16_t>() != 190) return std::nullopt;
   header.seek(48);
@@ -181,7 +193,8 @@ std::optional<Listing> list_head(Bytes head) {
     if (auto functions = functions_at(head, second, *begin, section_count)) {
       constexpr uint8_t kSecondAbi = 8;
       Listing listing;
-      listing.architecture = static_cast<int>(static_cast<uint8_t>(head[8]) >= kSecondAbi ? flags >> 8 & 0xff : flags & 0xff);
+      listing.architecture = static_cast<int>(
+          static_cast<uint8_t>(head[8]) >= kSecondAbi ? flags >> 8 & 0xff : flags & 0xff);
       listing.functions = std::move(*functions);
       return listing;
     }

@@ -1,20 +1,21 @@
 #include "ptx/entries.h"
 
-#include <algorithm>
-#include <cstring>
-
 namespace namesake::ptx {
 namespace {
 
 bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '%';
 }
 
-// PTX is full of dots, at each of which string_view::find would stop.
-size_t find_word(std::string_view text, std::string_view word, size_t from) {
-  std::string_view rest = text.substr(std::min(from, text.size()));
-  const void* place = memmem(rest.data(), rest.size(), word.data(), word.size());
-  return place ? static_cast<size_t>(static_cast<const char*>(place) - text.data()) : std::string_view::npos;
+// Behind the brace that stands first in its line, which closes a body: compilers indent all others.
+// Braces are rare and found fast; bodies are nearly all of a module.
+size_t end_of_body(std::string_view text, size_t from) {
+  for (size_t at = text.find('}', from); at != std::string_view::npos;
+       at = text.find('}', at + 1)) {
+    if (at > 0 && text[at - 1] == '\n') return at + 1;
+  }
+  return text.size();
 }
 
 // The word behind a directive that stands in code, not in a comment or as part of a longer word.
@@ -24,7 +25,9 @@ std::string_view word_behind(std::string_view text, size_t directive, size_t len
   size_t line = text.rfind('\n', directive);
   line = line == std::string_view::npos ? 0 : line + 1;
   if (text.substr(line, directive - line).find("//") != std::string_view::npos) return {};
-  while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r')) ++at;
+  while (at < text.size() &&
+         (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
+    ++at;
   size_t end = at;
   while (end < text.size() && is_name(text[end])) ++end;
   return text.substr(at, end - at);
@@ -35,19 +38,20 @@ std::string_view word_behind(std::string_view text, size_t directive, size_t len
 ListedText list_entries(std::string_view text) {
   constexpr std::string_view kTarget = ".target", kEntry = ".entry";
   ListedText listed;
-  for (size_t at = text.find(kTarget); at != std::string_view::npos; at = text.find(kTarget, at + 1)) {
+  for (size_t at = text.find(kTarget); at != std::string_view::npos;
+       at = text.find(kTarget, at + 1)) {
     listed.target = word_behind(text, at, kTarget.size());
     if (!listed.target.empty()) break;
   }
-  for (size_t at = find_word(text, kEntry, 0); at != std::string_view::npos; at = find_word(text, kEntry, at + 1)) {
+  for (size_t at = text.find(kEntry); at != std::string_view::npos;
+       at = text.find(kEntry, at + 1)) {
     std::string_view symbol = word_behind(text, at, kEntry.size());
     if (symbol.empty()) continue;
     size_t begin = static_cast<size_t>(symbol.data() - text.data());
     // A body, or a declaration alone.
     size_t brace = text.find('{', begin), semicolon = text.find(';', begin);
     if (brace > semicolon || brace == std::string_view::npos) continue;
-    size_t close = find_word(text, "\n}", brace);
-    size_t end = close == std::string_view::npos ? text.size() : close + 2;
+    size_t end = end_of_body(text, brace);
     listed.entries.push_back({symbol, end - begin});
     at = end - 1;
   }
@@ -55,7 +59,9 @@ ListedText list_entries(std::string_view text) {
 }
 
 std::string with_entry_alone(std::string_view text, std::string_view symbol) {
-  if (text.find("\n\t.section") != std::string_view::npos || text.find("\n.section") != std::string_view::npos) return std::string(text);
+  if (text.find("\n\t.section") != std::string_view::npos ||
+      text.find("\n.section") != std::string_view::npos)
+    return std::string(text);
   std::string alone;
   size_t done = 0;
   for (const ListedEntry& entry : list_entries(text).entries) {
@@ -64,7 +70,8 @@ std::string with_entry_alone(std::string_view text, std::string_view symbol) {
     size_t line = text.rfind('\n', name);
     line = line == std::string_view::npos ? 0 : line + 1;
     // Only an entry that has its lines for itself can be taken out.
-    if (line < done || text.find_first_not_of(" \t.abcdefghijklmnopqrstuvwxyz", line) < name) continue;
+    if (line < done || text.find_first_not_of(" \t.abcdefghijklmnopqrstuvwxyz", line) < name)
+      continue;
     alone += text.substr(done, line - done);
     done = name + entry.bytes;
   }

@@ -1,4 +1,5 @@
-// The kernels of a PTX text by their heads alone, for lists of gigabytes: parse() reads every token.
+// The kernels of a PTX text by their heads alone, for lists of gigabytes: parse() reads every
+// token.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct ListedText {
 // What compilers write is listed as parse() would; nothing is checked, and nothing is an error.
 ListedText list_entries(std::string_view text);
 
-// The text without the other entries' bodies, which assembles in a fraction of the time. As it is where
-// debug sections refer to all of them.
+// The text without the other entries' bodies, which assembles in a fraction of the time. As it is
+// where debug sections refer to all of them.
 std::string with_entry_alone(std::string_view text, std::string_view symbol);
 
 }  // namespace namesake::ptx

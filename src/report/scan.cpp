@@ -35,10 +35,12 @@ std::string_view place_key(Place place) {
 }
 
 int64_t carrying(const Scan& scan, std::string_view trigger) {
-  return std::count_if(scan.functions.begin(), scan.functions.end(), [&](const ScannedFunction& function) {
-    const auto& finds = scan.symbols[static_cast<size_t>(function.symbol)].triggers;
-    return std::any_of(finds.begin(), finds.end(), [&](const TriggerFind& find) { return find.trigger == trigger; });
-  });
+  return std::count_if(
+      scan.functions.begin(), scan.functions.end(), [&](const ScannedFunction& function) {
+        const auto& finds = scan.symbols[static_cast<size_t>(function.symbol)].triggers;
+        return std::any_of(finds.begin(), finds.end(),
+                           [&](const TriggerFind& find) { return find.trigger == trigger; });
+      });
 }
 
 std::vector<LibraryGroup> by_library(const Scan& scan) {
@@ -88,7 +90,8 @@ std::vector<PlaceGroup> by_place(const Scan& scan) {
     }
     list.push_back(std::move(counting.group));
   }
-  std::stable_sort(list.begin(), list.end(), [](const PlaceGroup& a, const PlaceGroup& b) { return a.kernels > b.kernels; });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const PlaceGroup& a, const PlaceGroup& b) { return a.kernels > b.kernels; });
   return list;
 }
 

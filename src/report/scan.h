@@ -16,8 +16,8 @@ enum class Place {
   enclosing_scope,    // a namespace, class or function around it
   template_argument,  // a type or value it was made for
   parameter_type,     // a type it takes
-  file_name,          // the source file's name, which nvcc mangles into unnamed namespaces and statics
-  chance,             // no word of the source: the letters of the mangling itself
+  file_name,  // the source file's name, which nvcc mangles into unnamed namespaces and statics
+  chance,     // no word of the source: the letters of the mangling itself
 };
 constexpr size_t kPlaces = 7;
 
@@ -44,20 +44,20 @@ struct ScannedFunction {
 
 // A program, library or file that carries code: a wheel's member counts as one.
 struct Container {
-  std::string name;                             // "fa3.whl(fa3_fwd/_C.abi3.so)"
+  std::string name;  // "fa3.whl(fa3_fwd/_C.abi3.so)"
   int64_t bytes = 0;
   int64_t cubins = 0, ptx = 0, ir = 0, other = 0;  // entries
-  int64_t lz4 = 0, zstd = 0;                    // of these, packed
-  int64_t kernels = 0, ptx_kernels = 0;         // those that left out by a filter included
+  int64_t lz4 = 0, zstd = 0;                       // of these, packed
+  int64_t kernels = 0, ptx_kernels = 0;            // those that left out by a filter included
   struct Section {
     int64_t cubins = 0, ptx = 0, other = 0, kernels = 0;
   };
-  std::map<std::string, Section> sections;      // of the host program; machine code's kernels
+  std::map<std::string, Section> sections;  // of the host program; machine code's kernels
 };
 
 struct Scan {
   std::string command, date;
-  std::vector<std::string> files;     // as given
+  std::vector<std::string> files;  // as given
   int64_t file_bytes = 0, unpacked_bytes = 0;
   std::vector<std::string> triggers;  // looked for
   std::vector<std::string> denied;    // of these, by --deny

@@ -1,7 +1,8 @@
-// Two kinds of parallelism, so that a wheel with one library of a gigabyte and a wheel with a thousand
-// cubins both use all processors, and neither needs the memory of all of it at once: members of an archive
-// that are small are walked side by side, each by one worker from begin to end; large ones are
-// unpacked one after the other, and the modules in them are spread over the workers.
+// Two kinds of parallelism, so that a wheel with one library of a gigabyte and a wheel with a
+// thousand cubins both use all processors, and neither needs the memory of all of it at once:
+// members of an archive that are small are walked side by side, each by one worker from begin to
+// end; large ones are unpacked one after the other, and the modules in them are spread over the
+// workers.
 #include "study/containers.h"
 
 #include <fmt/format.h>
@@ -38,9 +39,9 @@ Bytes without_padding(Bytes text) {
 
 struct Member {
   std::string_view name;
-  uint64_t bytes = 0;               // once unpacked
+  uint64_t bytes = 0;  // once unpacked
   const archive::ZipMember* zip = nullptr;
-  Bytes data;                       // of a member that is not packed
+  Bytes data;  // of a member that is not packed
 };
 
 class Walker {
@@ -55,18 +56,22 @@ class Walker {
   void file(Bytes file, const std::string& name, int workers, int depth) {
     if (stopped()) return;
     if (archive::looks_like_zip(file)) {
-      if (depth >= walk_.limits.depth) return walk_.problem(name + ": archives nested too deeply; unpack the outer ones first");
+      if (depth >= walk_.limits.depth)
+        return walk_.problem(name + ": archives nested too deeply; unpack the outer ones first");
       auto members = archive::read_zip(file, name);
       if (!members) return walk_.problem(members.error().message);
       std::vector<Member> list;
-      for (const archive::ZipMember& member : *members) list.push_back({member.name, member.size, &member, {}});
+      for (const archive::ZipMember& member : *members)
+        list.push_back({member.name, member.size, &member, {}});
       walk_members(list, name, workers, depth);
     } else if (archive::looks_like_ar(file)) {
-      if (depth >= walk_.limits.depth) return walk_.problem(name + ": archives nested too deeply; unpack the outer ones first");
+      if (depth >= walk_.limits.depth)
+        return walk_.problem(name + ": archives nested too deeply; unpack the outer ones first");
       auto members = archive::read_ar(file, name);
       if (!members) return walk_.problem(members.error().message);
       std::vector<Member> list;
-      for (const archive::ArMember& member : *members) list.push_back({member.name, member.data.size(), nullptr, member.data});
+      for (const archive::ArMember& member : *members)
+        list.push_back({member.name, member.data.size(), nullptr, member.data});
       walk_members(list, name, workers, depth);
     } else if (looks_like_ptx(file)) {
       Piece piece;
@@ -93,15 +98,21 @@ class Walker {
       }
     }
     if (!exhausted_.exchange(true)) {
-      walk_.problem(name + ": what the file holds unpacks to far more than any library does (a bomb?); the rest was left packed");
+      walk_.problem(name +
+                    ": what the file holds unpacks to far more than any library does (a bomb?); "
+                    "the rest was left packed");
     }
     return false;
   }
 
-  void walk_members(const std::vector<Member>& members, const std::string& name, int workers, int depth) {
+  void walk_members(const std::vector<Member>& members, const std::string& name, int workers,
+                    int depth) {
     std::vector<const Member*> small, large;
-    for (const Member& member : members) (member.bytes <= kSmallMember ? small : large).push_back(&member);
-    for_each_parallel(small.size(), workers, [&](size_t i) { this->member(*small[i], name, 1, depth); }, walk_.stop);
+    for (const Member& member : members)
+      (member.bytes <= kSmallMember ? small : large).push_back(&member);
+    for_each_parallel(
+        small.size(), workers, [&](size_t i) { this->member(*small[i], name, 1, depth); },
+        walk_.stop);
     for (const Member* each : large) this->member(*each, name, workers, depth);
   }
 
@@ -109,8 +120,10 @@ class Walker {
     std::string name = fmt::format("{}({})", archive, member.name);
     if (!member.zip) return file(member.data, name, workers, depth + 1);
     if (member.bytes > walk_.limits.member_bytes) {
-      return walk_.problem(fmt::format("{}: unpacks to {} bytes, more than the {} that are unpacked in memory; unpack it to a file first",
-                                       name, member.bytes, walk_.limits.member_bytes));
+      return walk_.problem(
+          fmt::format("{}: unpacks to {} bytes, more than the {} that are unpacked in memory; "
+                      "unpack it to a file first",
+                      name, member.bytes, walk_.limits.member_bytes));
     }
     if (!spend(member.bytes, name)) return;
     try {
@@ -134,7 +147,10 @@ class Walker {
     std::vector<Entry> entries;
     for (const cubin::Find& find : finds) {
       if (!find.fatbin) {
-        entries.push_back({&find, 0, {cubin::Content::cubin, 0, cubin::Packing::none, "", find.bytes, find.bytes.size(), ""}});
+        entries.push_back({&find,
+                           0,
+                           {cubin::Content::cubin, 0, cubin::Packing::none, "", find.bytes,
+                            find.bytes.size(), ""}});
         continue;
       }
       std::string origin = fmt::format("{}: the fatbin at {:#x}", name, find.offset);
@@ -144,30 +160,37 @@ class Walker {
         continue;
       }
       if (!fatbin->damage.empty()) walk_.problem(fmt::format("{}: {}", origin, fatbin->damage));
-      for (uint64_t i = 0; i < fatbin->entries.size(); ++i) entries.push_back({&find, i + 1, std::move(fatbin->entries[i])});
+      for (uint64_t i = 0; i < fatbin->entries.size(); ++i)
+        entries.push_back({&find, i + 1, std::move(fatbin->entries[i])});
     }
-    for_each_parallel(entries.size(), workers, [&](size_t i) {
-      const Entry& each = entries[i];
-      Piece piece;
-      piece.content = each.entry.content;
-      piece.container = name;
-      piece.container_bytes = file.size();
-      piece.section = each.find->section;
-      piece.offset = each.find->offset;
-      piece.entry = each.number;
-      piece.architecture = each.entry.architecture;
-      piece.options = each.entry.options;
-      piece.packing = each.entry.packing;
-      show(piece, each.entry);
-    }, walk_.stop);
+    for_each_parallel(
+        entries.size(), workers,
+        [&](size_t i) {
+          const Entry& each = entries[i];
+          Piece piece;
+          piece.content = each.entry.content;
+          piece.container = name;
+          piece.container_bytes = file.size();
+          piece.section = each.find->section;
+          piece.offset = each.find->offset;
+          piece.entry = each.number;
+          piece.architecture = each.entry.architecture;
+          piece.options = each.entry.options;
+          piece.packing = each.entry.packing;
+          show(piece, each.entry);
+        },
+        walk_.stop);
   }
 
   void show(Piece& piece, const cubin::FatbinEntry& entry) {
     thread_local std::string storage;
-    std::string origin = piece.entry ? fmt::format("{}: entry {} of the fatbin at {:#x}", piece.container, piece.entry, piece.offset)
-                                     : fmt::format("{}: the cubin at {:#x}", piece.container, piece.offset);
+    std::string origin = piece.entry
+                             ? fmt::format("{}: entry {} of the fatbin at {:#x}", piece.container,
+                                           piece.entry, piece.offset)
+                             : fmt::format("{}: the cubin at {:#x}", piece.container, piece.offset);
     piece.bytes = [&]() -> Result<Bytes> {
-      if (entry.packing != cubin::Packing::none && !spend(entry.unpacked_bytes, origin)) return error("");
+      if (entry.packing != cubin::Packing::none && !spend(entry.unpacked_bytes, origin))
+        return error("");
       TRY_ASSIGN(Bytes content, cubin::unpack(entry, walk_.limits.entry_bytes, origin, storage));
       return piece.content == cubin::Content::ptx ? without_padding(content) : content;
     };

@@ -26,7 +26,8 @@ constexpr std::string_view kTriggers[] = {"cutlass", "__cuda_uf_stub_"};
 
 bool asked_for(const ScanRequest& request, std::string_view symbol, std::string_view architecture) {
   const auto& wanted = request.architectures;
-  if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), architecture) == wanted.end()) return false;
+  if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), architecture) == wanted.end())
+    return false;
   const std::string& glob = request.kernel_glob;
   return glob.empty() || glob_match(glob, symbol) || glob_match(glob, demangled_name(symbol)) ||
          glob_match(glob, demangled(symbol));
@@ -43,7 +44,8 @@ int64_t target_number(std::string_view target) {
   size_t begin = target.find_first_of("0123456789");
   if (begin == std::string_view::npos) return 0;
   size_t end = target.find_first_not_of("0123456789", begin);
-  return parse_integer(target.substr(begin, end == std::string_view::npos ? end : end - begin)).value_or(0);
+  return parse_integer(target.substr(begin, end == std::string_view::npos ? end : end - begin))
+      .value_or(0);
 }
 
 struct Found {
@@ -57,7 +59,8 @@ class Scanner {
   Scanner(const ScanRequest& request, report::Scan& scan) : request_(request), scan_(scan) {
     scan_.triggers.assign(std::begin(kTriggers), std::end(kTriggers));
     for (const std::string& text : request.denied) {
-      if (std::find(scan_.triggers.begin(), scan_.triggers.end(), text) == scan_.triggers.end()) scan_.triggers.push_back(text);
+      if (std::find(scan_.triggers.begin(), scan_.triggers.end(), text) == scan_.triggers.end())
+        scan_.triggers.push_back(text);
     }
   }
 
@@ -98,15 +101,18 @@ class Scanner {
     std::vector<int64_t> place(containers_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return std::tie(containers_[a].first, containers_[a].second.name) < std::tie(containers_[b].first, containers_[b].second.name);
+      return std::tie(containers_[a].first, containers_[a].second.name) <
+             std::tie(containers_[b].first, containers_[b].second.name);
     });
     for (size_t i = 0; i < order.size(); ++i) {
       place[order[i]] = static_cast<int64_t>(i);
       scan_.containers.push_back(std::move(containers_[order[i]].second));
     }
-    for (Listed& each : functions_) each.function.container = place[static_cast<size_t>(each.function.container)];
+    for (Listed& each : functions_)
+      each.function.container = place[static_cast<size_t>(each.function.container)];
     std::sort(functions_.begin(), functions_.end(), [](const Listed& a, const Listed& b) {
-      return std::tie(a.function.container, a.offset, a.entry, a.number) < std::tie(b.function.container, b.offset, b.entry, b.number);
+      return std::tie(a.function.container, a.offset, a.entry, a.number) <
+             std::tie(b.function.container, b.offset, b.entry, b.number);
     });
     std::vector<int64_t> new_number(symbols_.size(), -1);
     std::vector<std::string_view> by_number(symbols_.size());
@@ -135,7 +141,9 @@ class Scanner {
     auto listing = piece.functions();
     if (!listing) return listing.error().message;
     std::string architecture(piece.architecture);
-    if (architecture.empty()) architecture = fmt::format("sm_{}{}", listing->architecture, listing->architecture_specific ? "a" : "");
+    if (architecture.empty())
+      architecture =
+          fmt::format("sm_{}{}", listing->architecture, listing->architecture_specific ? "a" : "");
     for (const cubin::ListedFunction& each : listing->functions) {
       Found one;
       one.symbol = each.symbol;
@@ -169,17 +177,28 @@ class Scanner {
   int64_t count(const Piece& piece, uint64_t file, const std::vector<Found>& found) {
     std::string key = std::to_string(file) + ' ' + std::string(piece.container);
     auto [at, is_new] = container_numbers_.try_emplace(std::move(key), containers_.size());
-    if (is_new) containers_.push_back({file, {std::string(piece.container), static_cast<int64_t>(piece.container_bytes)}});
+    if (is_new)
+      containers_.push_back(
+          {file, {std::string(piece.container), static_cast<int64_t>(piece.container_bytes)}});
     report::Container& container = containers_[at->second].second;
     switch (piece.content) {
-      case cubin::Content::cubin: ++container.cubins; break;
-      case cubin::Content::ptx: ++container.ptx; break;
-      case cubin::Content::ir: ++container.ir; break;
-      case cubin::Content::other: ++container.other; break;
+      case cubin::Content::cubin:
+        ++container.cubins;
+        break;
+      case cubin::Content::ptx:
+        ++container.ptx;
+        break;
+      case cubin::Content::ir:
+        ++container.ir;
+        break;
+      case cubin::Content::other:
+        ++container.other;
+        break;
     }
     if (piece.packing == cubin::Packing::lz4) ++container.lz4;
     if (piece.packing == cubin::Packing::zstd) ++container.zstd;
-    int64_t kernels = std::count_if(found.begin(), found.end(), [](const Found& each) { return each.function.kernel; });
+    int64_t kernels = std::count_if(found.begin(), found.end(),
+                                    [](const Found& each) { return each.function.kernel; });
     bool code = piece.content == cubin::Content::cubin, ptx = piece.content == cubin::Content::ptx;
     (ptx ? container.ptx_kernels : container.kernels) += kernels;
     if (!piece.section.empty()) {
@@ -191,7 +210,8 @@ class Scanner {
   }
 
   int64_t symbol_number(std::string_view symbol) {
-    return symbols_.try_emplace(std::string(symbol), static_cast<int64_t>(symbols_.size())).first->second;
+    return symbols_.try_emplace(std::string(symbol), static_cast<int64_t>(symbols_.size()))
+        .first->second;
   }
 
   const ScanRequest& request_;
@@ -230,13 +250,16 @@ Result<report::Scan> scan(const ScanRequest& request) {
     walk.problem = [&](std::string sentence) { scanner.problem(std::move(sentence)); };
     walk.piece = [&](const Piece& piece) {
       scanner.piece(piece, i);
-      if (request.progress) request.progress(fmt::format("{}: {} kernels", name, scanner.kernels()));
+      if (request.progress)
+        request.progress(fmt::format("{}: {} kernels", name, scanner.kernels()));
     };
     scan.unpacked_bytes += static_cast<int64_t>(study::walk(file->bytes(), name, walk));
     if (request.stop && request.stop()) return error("interrupted");
   }
   scanner.finish();
-  scan.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  scan.date = fmt::format(
+      "{:%Y-%m-%dT%H:%M:%SZ}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   scan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return scan;
 }
@@ -267,7 +290,11 @@ Result<CarriedPtx> find_ptx(const ScanRequest& request) {
     ptx::ListedText listed = ptx::list_entries(*text);
     for (const ptx::ListedEntry& each : listed.entries) {
       if (!asked_for(request, each.symbol, listed.target)) continue;
-      CarriedPtx found{std::string(piece.container), std::string(piece.options), std::string(listed.target), std::string(each.symbol), {}};
+      CarriedPtx found{std::string(piece.container),
+                       std::string(piece.options),
+                       std::string(listed.target),
+                       std::string(each.symbol),
+                       {}};
       std::lock_guard lock(mutex);
       auto rank = [](const CarriedPtx& ptx) {
         return std::make_tuple(-target_number(ptx.target), ptx.container, ptx.kernel);
@@ -287,7 +314,10 @@ Result<CarriedPtx> find_ptx(const ScanRequest& request) {
     return *best;
   }
   std::string name = request.kernel_glob;
-  if (code_only) return error(fmt::format("{} is there as machine code alone, without its PTX, so it cannot be assembled again", name));
+  if (code_only)
+    return error(fmt::format(
+        "{} is there as machine code alone, without its PTX, so it cannot be assembled again",
+        name));
   if (!problems.empty()) return error(fmt::format("no PTX of \"{}\"; {}", name, problems.front()));
   return error(fmt::format("no kernel matches \"{}\"; --list shows all of them", name));
 }

@@ -1,5 +1,5 @@
-// The question `namesake scan` asks: which kernels a binary carries, and where a trigger stands in their
-// symbols.
+// The question `namesake scan` asks: which kernels a binary carries, and where a trigger stands in
+// their symbols.
 #pragma once
 
 #include <filesystem>
@@ -32,8 +32,8 @@ Result<report::Scan> scan(const ScanRequest& request);
 // PTX in the files that defines a kernel the request's glob matches.
 struct CarriedPtx {
   std::string container, options, target;
-  std::string kernel;            // its symbol
-  std::string text;              // its module, without the other kernels
+  std::string kernel;  // its symbol
+  std::string text;    // its module, without the other kernels
 };
 // The one for the newest target of `architectures` (or of all); an error where none is carried.
 Result<CarriedPtx> find_ptx(const ScanRequest& request);

@@ -2,18 +2,18 @@
 //
 // The mangled symbol cannot tell: `S_` stands for a type named before, an `E` closes one of a dozen
 // things, and telling which takes the whole grammar of the Itanium ABI. The demangler knows that
-// grammar, and what it prints has little: names joined by "::", template arguments in <>, parameters
-// in (), lambdas in {}. So places are found in the readable name, by the outermost bracket that is
-// open there:
+// grammar, and what it prints has little: names joined by "::", template arguments in <>,
+// parameters in (), lambdas in {}. So places are found in the readable name, by the outermost
+// bracket that is open there:
 //
 //    ns::outer<a::b>(c)::{lambda()#1} inner<d>(e)
 //    scope     argument   scope       own  argument parameter
 //
-// What the readable name hides is looked for in the mangled one: nvcc gives an unnamed namespace, and
-// under -rdc a static kernel, an identifier made of the source file's name
+// What the readable name hides is looked for in the mangled one: nvcc gives an unnamed namespace,
+// and under -rdc a static kernel, an identifier made of the source file's name
 // (_GLOBAL__N__e95de0b0_15_cutlass_gemm_cu_c84982fb), so a file called cutlass_gemm.cu names every
-// kernel in it. And letters of the encoding may spell a word by chance: cut(long, signed char, short,
-// short) is _Z3cutlass.
+// kernel in it. And letters of the encoding may spell a word by chance: cut(long, signed char,
+// short, short) is _Z3cutlass.
 //
 // The cost: two forms of the same text are trusted to be one, and a demangler that prints otherwise
 // would misplace words, never lose them: whatever is in the symbol has at least one place.
@@ -32,8 +32,12 @@ using report::Place;
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
+}
 
 // nvcc's name for a static kernel under -rdc: __nv_static_37__HASH_15_FILE_cu_HASH__ and then the
 // symbol that it would have had.
@@ -73,7 +77,8 @@ bool in_file_name(std::string_view symbol, std::string_view text) {
   return false;
 }
 
-// The region of each character of a readable name. Of names at depth zero, `piece` tells them apart.
+// The region of each character of a readable name. Of names at depth zero, `piece` tells them
+// apart.
 struct Region {
   enum Kind : char { name, argument, parameter, other } kind = other;
   int piece = 0;
@@ -111,7 +116,8 @@ class Reading {
       last_ = piece_;
       return at + kUnnamed.size();
     }
-    if (rest.starts_with("operator") && (at == 0 || !is_word(text_[at - 1])) && !(rest.size() > 8 && is_word(rest[8]))) {
+    if (rest.starts_with("operator") && (at == 0 || !is_word(text_[at - 1])) &&
+        !(rest.size() > 8 && is_word(rest[8]))) {
       return take_operator(at);
     }
     char c = text_[at];
@@ -132,7 +138,10 @@ class Reading {
     }
     if (c == '<' || c == '(' || c == '[' || c == '{') {
       open_ += c;
-      kind_ = c == '<' ? Region::argument : c == '(' ? Region::parameter : c == '{' ? Region::name : Region::other;
+      kind_ = c == '<'   ? Region::argument
+              : c == '(' ? Region::parameter
+              : c == '{' ? Region::name
+                         : Region::other;
       if (c == '{') last_ = piece_;
       return at + 1;
     }
@@ -151,7 +160,8 @@ class Reading {
     } else if (rest.starts_with(' ')) {
       end = std::min(text_.find('(', end), text_.size());
     } else {
-      while (end < text_.size() && text_[end] != '(' && text_[end] != ' ' && !is_word(text_[end])) ++end;
+      while (end < text_.size() && text_[end] != '(' && text_[end] != ' ' && !is_word(text_[end]))
+        ++end;
     }
     mark(at, end, Region::name);
     last_ = piece_;
@@ -181,7 +191,7 @@ class Reading {
 
   std::string_view text_;
   std::vector<Region> regions_;
-  std::string open_;             // the brackets open here
+  std::string open_;                   // the brackets open here
   Region::Kind kind_ = Region::other;  // of the outermost of them
   int piece_ = 0, first_ = 0, last_ = 0;
   bool after_parameters_ = false, qualifiers_ = false;
@@ -200,10 +210,12 @@ std::vector<Place> places_of(std::string_view symbol, std::string_view text) {
   } else {
     Reading reading(readable);
     bool cutlass = text == "cutlass" && reading.enclosed() && reading.first_piece() == "cutlass";
-    for (size_t at = readable.find(text); at != std::string::npos; at = readable.find(text, at + 1)) {
+    for (size_t at = readable.find(text); at != std::string::npos;
+         at = readable.find(text, at + 1)) {
       const Region& region = reading.regions()[at];
       if (region.kind == Region::argument) places.insert(Place::template_argument);
-      if (region.kind == Region::parameter || region.kind == Region::other) places.insert(Place::parameter_type);
+      if (region.kind == Region::parameter || region.kind == Region::other)
+        places.insert(Place::parameter_type);
       if (region.kind != Region::name) continue;
       // An unnamed namespace of older compilers is readable: _INTERNAL_15_cutlass_gemm_cu.
       size_t begin = readable.rfind(':', at);
@@ -222,24 +234,28 @@ std::string library_of(std::string_view symbol) {
   std::string_view rest = without_static(symbol);
   if (!rest.starts_with("_Z")) {
     size_t word = rest.find('_', 1);
-    return word == std::string_view::npos ? std::string(rest) : std::string(rest.substr(0, word)) + "_*";
+    return word == std::string_view::npos ? std::string(rest)
+                                          : std::string(rest.substr(0, word)) + "_*";
   }
   rest.remove_prefix(2);
   while (rest.starts_with('Z')) rest.remove_prefix(1);
   bool nested = rest.starts_with('N');
   if (nested) rest.remove_prefix(1);
-  while (!rest.empty() && std::string_view("KVrROL").find(rest.front()) != std::string_view::npos) rest.remove_prefix(1);
+  while (!rest.empty() && std::string_view("KVrROL").find(rest.front()) != std::string_view::npos)
+    rest.remove_prefix(1);
   if (rest.starts_with("St")) return "std";
   for (;;) {
     std::string_view name = identifier_at(rest, 0);
     if (name.empty()) return "(other)";
     rest.remove_prefix(static_cast<size_t>(name.data() + name.size() - rest.data()));
-    // An identifier that another follows is a namespace (or a class); the last one is the function's.
+    // An identifier that another follows is a namespace (or a class); the last one is the
+    // function's.
     bool last = !nested || rest.empty() || !is_digit(rest.front());
     if (from_file_name(name)) continue;
     if (!last) return std::string(name);
     size_t word = name.find('_', 1);
-    return word == std::string_view::npos ? std::string(name) : std::string(name.substr(0, word)) + "_*";
+    return word == std::string_view::npos ? std::string(name)
+                                          : std::string(name.substr(0, word)) + "_*";
   }
 }
 

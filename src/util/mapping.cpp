@@ -25,12 +25,14 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path, uint64_t 
     return file;
   }
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return error(fmt::format("cannot read {}: {}", path.string(), strerror(errno)));
+  if (descriptor < 0)
+    return error(fmt::format("cannot read {}: {}", path.string(), strerror(errno)));
   auto size = static_cast<size_t>(status.st_size);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   int number = errno;
   ::close(descriptor);
-  if (address == MAP_FAILED) return error(fmt::format("cannot map {}: {}", path.string(), strerror(number)));
+  if (address == MAP_FAILED)
+    return error(fmt::format("cannot map {}: {}", path.string(), strerror(number)));
   ::madvise(address, size, MADV_WILLNEED);
   file.address_ = static_cast<const char*>(address);
   file.size_ = size;
@@ -38,7 +40,9 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path, uint64_t 
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : address_(std::exchange(other.address_, nullptr)), size_(other.size_), content_(std::move(other.content_)) {}
+    : address_(std::exchange(other.address_, nullptr)),
+      size_(other.size_),
+      content_(std::move(other.content_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(address_, other.address_);

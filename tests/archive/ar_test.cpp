@@ -11,7 +11,8 @@ namespace {
 
 std::string member(std::string_view name, std::string_view data) {
   std::string padding(data.size() % 2, '\n');
-  return fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n{}{}", name, 0, 0, 0, 644, data.size(), data, padding);
+  return fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n{}{}", name, 0, 0, 0, 644, data.size(),
+                     data, padding);
 }
 
 std::string failure(const std::string& file) {
@@ -20,8 +21,10 @@ std::string failure(const std::string& file) {
 }
 
 TEST(Ar, short_long_and_bsd_names_are_read) {
-  std::string file = "!<arch>\n" + member("/", "symbols") + member("//", "a_name_too_long_for_its_field.o/\n") +
-                     member("short.o/", "one") + member("/0", "two!") + member("#1/8", std::string("bsd.o\0\0\0three", 13));
+  std::string file = "!<arch>\n" + member("/", "symbols") +
+                     member("//", "a_name_too_long_for_its_field.o/\n") +
+                     member("short.o/", "one") + member("/0", "two!") +
+                     member("#1/8", std::string("bsd.o\0\0\0three", 13));
   auto members = read_ar(file, "x.a");
   ASSERT_TRUE(members) << members.error().message;
   ASSERT_EQ(members->size(), 3u);
@@ -64,8 +67,12 @@ TEST(Ar, a_cut_or_damaged_archive_is_an_error_in_one_sentence) {
   }
   file[8 + 58] = 'x';
   EXPECT_NE(failure(file).find("member 1 has no header"), std::string::npos);
-  EXPECT_NE(failure("!<arch>\n" + fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a", 0, 0, 0, 0, "9999999999")), "");
-  EXPECT_NE(failure("!<arch>\n" + fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a", 0, 0, 0, 0, -1)), "");
+  EXPECT_NE(failure("!<arch>\n" + fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a", 0, 0, 0,
+                                              0, "9999999999")),
+            "");
+  EXPECT_NE(failure("!<arch>\n" +
+                    fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "a", 0, 0, 0, 0, -1)),
+            "");
 }
 
 }  // namespace

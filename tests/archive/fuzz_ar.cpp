@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const char* last = file.data();
   for (const archive::ArMember& member : *members) {
     if (member.data.empty()) continue;
-    if (member.data.data() < last || member.data.data() + member.data.size() > file.data() + size) std::abort();
+    if (member.data.data() < last || member.data.data() + member.data.size() > file.data() + size)
+      std::abort();
     last = member.data.data() + member.data.size();
   }
   return 0;

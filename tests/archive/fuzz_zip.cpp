@@ -1,5 +1,5 @@
-// Any bytes as a zip file: an error or members inside the file, each of which unpacks to what it claims
-// or not at all.
+// Any bytes as a zip file: an error or members inside the file, each of which unpacks to what it
+// claims or not at all.
 #include <cstdint>
 #include <cstdlib>
 

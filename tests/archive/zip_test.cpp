@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "util/subprocess.h"
 #include "util/file.h"
+#include "util/subprocess.h"
 #include "zip_writer.h"
 
 namespace namesake::archive {
@@ -40,7 +40,8 @@ std::string failure(const std::string& file) {
 
 TEST(Zip, stored_and_deflated_members_come_back_as_they_were) {
   std::string text(100'000, 'x');
-  std::string file = zip_of({{"a.txt", "hello", false}, {"b/c.so", text}, {"empty", ""}, {"none", "", false}});
+  std::string file =
+      zip_of({{"a.txt", "hello", false}, {"b/c.so", text}, {"empty", ""}, {"none", "", false}});
   EXPECT_EQ(content_of(file, "a.txt"), "hello");
   EXPECT_EQ(content_of(file, "b/c.so"), text);
   EXPECT_EQ(content_of(file, "empty"), "");
@@ -90,12 +91,17 @@ TEST(Zip, a_damaged_member_is_told_by_its_checksum) {
 }
 
 TEST(Zip, a_claim_beyond_what_deflate_can_pack_is_refused_before_memory_is_taken) {
-  EXPECT_NE(failure(zip_of({{"bomb", "x", true, 0xfffffff0u}})).find("more than deflate can pack"), std::string::npos);
+  EXPECT_NE(failure(zip_of({{"bomb", "x", true, 0xfffffff0u}})).find("more than deflate can pack"),
+            std::string::npos);
 }
 
 TEST(Zip, a_member_never_becomes_larger_than_it_claims) {
-  EXPECT_NE(failure(zip_of({{"a", std::string(5000, 'x'), true, 100}})).find("does not unpack to the 100 bytes"), std::string::npos);
-  EXPECT_NE(failure(zip_of({{"a", std::string(100, 'x'), true, 5000}})).find("does not unpack to the 5000 bytes"), std::string::npos);
+  EXPECT_NE(failure(zip_of({{"a", std::string(5000, 'x'), true, 100}}))
+                .find("does not unpack to the 100 bytes"),
+            std::string::npos);
+  EXPECT_NE(failure(zip_of({{"a", std::string(100, 'x'), true, 5000}}))
+                .find("does not unpack to the 5000 bytes"),
+            std::string::npos);
 }
 
 // The directory names the same packed bytes over and over.
@@ -108,7 +114,9 @@ TEST(Zip, members_that_share_bytes_are_refused) {
   for (int i = 0; i < kRows; ++i) rows += first;
   std::string hostile = file.substr(0, directory) + rows + file.substr(end);
   size_t record = hostile.rfind("PK\5\6");
-  auto put_at = [&](size_t at, auto value) { std::memcpy(hostile.data() + at, &value, sizeof value); };
+  auto put_at = [&](size_t at, auto value) {
+    std::memcpy(hostile.data() + at, &value, sizeof value);
+  };
   put_at(record + 8, kRows);
   put_at(record + 10, kRows);
   put_at(record + 12, static_cast<uint32_t>(rows.size()));
@@ -122,13 +130,15 @@ RC_GTEST_PROP(Zip, any_contents_survive, ()) {
     sources.push_back({"m" + std::to_string(sources.size()), content, *rc::gen::arbitrary<bool>()});
   }
   std::string file = zip_of(sources);
-  for (const ZipSource& source : sources) RC_ASSERT(content_of(file, source.name) == source.content);
+  for (const ZipSource& source : sources)
+    RC_ASSERT(content_of(file, source.name) == source.content);
 }
 
 RC_GTEST_PROP(Zip, damage_gives_an_error_or_views_inside_the_file, ()) {
   static const std::string kFile = zip_of({{"a", std::string(3000, 'a')}, {"b", "bbb", false}});
   std::string file = kFile;
-  for (int i = *rc::gen::inRange(1, 6); i > 0; --i) file[*rc::gen::inRange<size_t>(0, file.size())] = *rc::gen::arbitrary<char>();
+  for (int i = *rc::gen::inRange(1, 6); i > 0; --i)
+    file[*rc::gen::inRange<size_t>(0, file.size())] = *rc::gen::arbitrary<char>();
   auto members = read_zip(file, "damaged");
   if (!members) return;
   for (const ZipMember& member : *members) {

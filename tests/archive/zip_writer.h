@@ -38,8 +38,10 @@ inline std::string zip_of(const std::vector<ZipSource>& sources) {
   std::string out, directory;
   for (const ZipSource& source : sources) {
     std::string data = source.deflated ? deflated(source.content) : source.content;
-    auto sum = static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(source.content.data()), source.content.size()));
-    auto size = static_cast<uint32_t>(source.claimed == UINT64_MAX ? source.content.size() : source.claimed);
+    auto sum = static_cast<uint32_t>(
+        crc32_z(0, reinterpret_cast<const Bytef*>(source.content.data()), source.content.size()));
+    auto size = static_cast<uint32_t>(source.claimed == UINT64_MAX ? source.content.size()
+                                                                   : source.claimed);
     auto offset = static_cast<uint32_t>(out.size());
     std::string common;
     put<uint16_t>(common, 20);

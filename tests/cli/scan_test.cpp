@@ -38,8 +38,12 @@ TEST(ScanCommand, a_denied_text_is_a_verdict_only_where_it_is_found) {
 
 TEST(ScanCommand, what_could_not_be_read_is_no_clean_bill) {
   EXPECT_EQ(scan({"/nonexistent/lib.so"}).exit_status, kError);
-  EXPECT_EQ(scan({kFixtures + "speed.fatbin", "/nonexistent/lib.so", "--deny", "absent"}).exit_status, kError);
-  EXPECT_EQ(scan({kFixtures + "speed.fatbin", "/nonexistent/lib.so", "--deny", "cutlass"}).exit_status, kVerdict);
+  EXPECT_EQ(
+      scan({kFixtures + "speed.fatbin", "/nonexistent/lib.so", "--deny", "absent"}).exit_status,
+      kError);
+  EXPECT_EQ(
+      scan({kFixtures + "speed.fatbin", "/nonexistent/lib.so", "--deny", "cutlass"}).exit_status,
+      kVerdict);
   EXPECT_EQ(scan({}).exit_status, kError);
 }
 
@@ -59,14 +63,17 @@ TEST(ScanCommand, a_list_has_a_line_for_each_kernel) {
 
 TEST(ScanCommand, a_pipe_is_read_as_a_file_is) {
   Command command;
-  command.arguments = {"/bin/sh", "-c", "cat '" + kFixtures + "none.fatbin' | " NAMESAKE_BINARY_DIR "/namesake scan /dev/stdin"};
+  command.arguments = {
+      "/bin/sh", "-c",
+      "cat '" + kFixtures + "none.fatbin' | " NAMESAKE_BINARY_DIR "/namesake scan /dev/stdin"};
   auto done = run(command);
   ASSERT_TRUE(done);
   EXPECT_NE(done->out.find("of 24 kernels"), std::string::npos) << done->out << done->err;
 }
 
 TEST(ScanCommand, explaining_a_kernel_without_ptx_or_none_is_an_error_with_a_reason) {
-  Completed done = scan({NAMESAKE_SOURCE_DIR "/tests/sass/fixtures/stencil.sm_90.cubin", "--explain", "*stencil*"});
+  Completed done = scan(
+      {NAMESAKE_SOURCE_DIR "/tests/sass/fixtures/stencil.sm_90.cubin", "--explain", "*stencil*"});
   EXPECT_EQ(done.exit_status, kError);
   EXPECT_NE(done.err.find("machine code alone"), std::string::npos) << done.err;
   EXPECT_EQ(scan({kFixtures + "none.fatbin", "--explain", "nothing"}).exit_status, kError);

@@ -41,7 +41,8 @@ std::string failure(const std::string& file, uint64_t limit = kLimit) {
 
 TEST(Fatbin, entries_come_back_whatever_packs_them) {
   std::string cubin = fixture("shapes.sm_90.cubin");
-  std::string file = fatbin_of({{cubin}, {cubin, Content::cubin, Packing::lz4}, {cubin, Content::cubin, Packing::zstd}});
+  std::string file = fatbin_of(
+      {{cubin}, {cubin, Content::cubin, Packing::lz4}, {cubin, Content::cubin, Packing::zstd}});
   auto fatbin = parse_fatbin(file, "x");
   ASSERT_TRUE(fatbin) << fatbin.error().message;
   EXPECT_EQ(fatbin->damage, "");
@@ -54,9 +55,10 @@ TEST(Fatbin, entries_come_back_whatever_packs_them) {
 }
 
 TEST(Fatbin, architecture_kind_and_options_are_told) {
-  std::string file = fatbin_of({{"x", Content::ptx, Packing::zstd, 100, 0x200000, "-maxrregcount=96 "},
-                                {"x", Content::ir, Packing::none, 90, 0x100000},
-                                {"x", Content::other, Packing::none, 75}});
+  std::string file =
+      fatbin_of({{"x", Content::ptx, Packing::zstd, 100, 0x200000, "-maxrregcount=96 "},
+                 {"x", Content::ir, Packing::none, 90, 0x100000},
+                 {"x", Content::other, Packing::none, 75}});
   auto fatbin = parse_fatbin(file, "x");
   ASSERT_TRUE(fatbin);
   ASSERT_EQ(fatbin->entries.size(), 3u);
@@ -83,7 +85,10 @@ TEST(Fatbin, what_fatbinary_writes_is_read) {
       if (entry.content == Content::ptx) {
         EXPECT_NE(content.find(".entry"), std::string::npos) << name;
       } else {
-        EXPECT_TRUE(content.starts_with("\x7f" "ELF")) << name;
+        EXPECT_TRUE(
+            content.starts_with("\x7f"
+                                "ELF"))
+            << name;
       }
     }
   }
@@ -91,7 +96,8 @@ TEST(Fatbin, what_fatbinary_writes_is_read) {
 
 TEST(Fatbin, a_file_cut_anywhere_says_so) {
   std::string file = fatbin_of({{fixture("shapes.sm_80.cubin"), Content::cubin, Packing::lz4}});
-  for (size_t size = 0; size < file.size(); size += 7) EXPECT_NE(failure(file.substr(0, size)), "") << size;
+  for (size_t size = 0; size < file.size(); size += 7)
+    EXPECT_NE(failure(file.substr(0, size)), "") << size;
 }
 
 TEST(Fatbin, sizes_that_wrap_are_errors) {
@@ -111,16 +117,28 @@ TEST(Fatbin, sizes_that_wrap_are_errors) {
 
 TEST(Fatbin, a_bomb_is_left_packed) {
   for (Packing packing : {Packing::lz4, Packing::zstd}) {
-    EXPECT_NE(failure(fatbin_of({{"x", Content::cubin, packing, 90, 0, "", uint64_t{1} << 29}})).find("packs so well"), std::string::npos);
-    EXPECT_NE(failure(fatbin_of({{"x", Content::cubin, packing, 90, 0, "", UINT64_MAX - 1}})).find("are allowed"), std::string::npos);
-    EXPECT_NE(failure(fatbin_of({{std::string(5000, 'x'), Content::cubin, packing}}), 4999).find("more than the 4999"), std::string::npos);
+    EXPECT_NE(failure(fatbin_of({{"x", Content::cubin, packing, 90, 0, "", uint64_t{1} << 29}}))
+                  .find("packs so well"),
+              std::string::npos);
+    EXPECT_NE(failure(fatbin_of({{"x", Content::cubin, packing, 90, 0, "", UINT64_MAX - 1}}))
+                  .find("are allowed"),
+              std::string::npos);
+    EXPECT_NE(failure(fatbin_of({{std::string(5000, 'x'), Content::cubin, packing}}), 4999)
+                  .find("more than the 4999"),
+              std::string::npos);
   }
 }
 
 TEST(Fatbin, an_entry_never_becomes_larger_or_smaller_than_it_claims) {
   for (Packing packing : {Packing::lz4, Packing::zstd}) {
-    EXPECT_NE(failure(fatbin_of({{std::string(5000, 'x'), Content::cubin, packing, 90, 0, "", 4000}})).find("does not unpack"), std::string::npos);
-    EXPECT_NE(failure(fatbin_of({{std::string(5000, 'x'), Content::cubin, packing, 90, 0, "", 6000}})).find("does not unpack"), std::string::npos);
+    EXPECT_NE(
+        failure(fatbin_of({{std::string(5000, 'x'), Content::cubin, packing, 90, 0, "", 4000}}))
+            .find("does not unpack"),
+        std::string::npos);
+    EXPECT_NE(
+        failure(fatbin_of({{std::string(5000, 'x'), Content::cubin, packing, 90, 0, "", 6000}}))
+            .find("does not unpack"),
+        std::string::npos);
   }
 }
 
@@ -128,7 +146,8 @@ TEST(Find, code_is_found_wherever_it_lies_and_once) {
   std::string cubin = fixture("shapes.sm_80.cubin");
   std::string fatbin = fatbin_of({{cubin}, {cubin, Content::cubin, Packing::zstd}});
   for (size_t shift : {0, 1, 3, 4090, 4095, 4096, 8191}) {
-    std::string file = std::string(shift, '\x7f') + fatbin + std::string(shift % 7, 'P') + cubin + "rest";
+    std::string file =
+        std::string(shift, '\x7f') + fatbin + std::string(shift % 7, 'P') + cubin + "rest";
     std::vector<Find> finds = find_code(file, 2);
     ASSERT_EQ(finds.size(), 2u) << shift;
     EXPECT_TRUE(finds[0].fatbin);
@@ -147,14 +166,18 @@ TEST(Find, neither_a_host_program_nor_half_a_pattern_is_code) {
   ASSERT_NE(own->find(kFatbinMagic), std::string::npos);
   EXPECT_TRUE(find_code(*own, 2).empty());
   EXPECT_TRUE(find_code(std::string(kFatbinMagic), 1).empty());
-  EXPECT_TRUE(find_code(std::string("\x50\xed\x55\xba\x02\x00\x10\x00 and more bytes than that", 30), 1).empty());
+  EXPECT_TRUE(
+      find_code(std::string("\x50\xed\x55\xba\x02\x00\x10\x00 and more bytes than that", 30), 1)
+          .empty());
   EXPECT_TRUE(find_code("", 1).empty());
 }
 
-// Code that compares with the number must not hide what lies behind it, whatever size its bytes claim.
+// Code that compares with the number must not hide what lies behind it, whatever size its bytes
+// claim.
 TEST(Find, the_magic_number_in_a_programs_code_hides_nothing) {
   std::string fatbin = fatbin_of({{"some content"}});
-  std::string file = std::string(kFatbinMagic) + std::string(7, '\x02') + std::string(40, '\0') + fatbin;
+  std::string file =
+      std::string(kFatbinMagic) + std::string(7, '\x02') + std::string(40, '\0') + fatbin;
   std::vector<Find> finds = find_code(file, 1);
   ASSERT_EQ(finds.size(), 1u);
   EXPECT_EQ(finds[0].bytes, fatbin);
@@ -164,7 +187,8 @@ RC_GTEST_PROP(Fatbin, any_contents_survive, ()) {
   auto contents = *rc::gen::container<std::vector<std::string>>(rc::gen::arbitrary<std::string>());
   std::vector<EntrySource> sources;
   for (const std::string& content : contents) {
-    sources.push_back({content, *rc::gen::element(Content::cubin, Content::ptx), *rc::gen::element(Packing::none, Packing::lz4, Packing::zstd)});
+    sources.push_back({content, *rc::gen::element(Content::cubin, Content::ptx),
+                       *rc::gen::element(Packing::none, Packing::lz4, Packing::zstd)});
   }
   std::string file = fatbin_of(sources);
   auto fatbin = parse_fatbin(file, "x");
@@ -172,7 +196,8 @@ RC_GTEST_PROP(Fatbin, any_contents_survive, ()) {
   RC_ASSERT(fatbin->entries.size() == sources.size());
   for (size_t i = 0; i < sources.size(); ++i) {
     RC_ASSERT(fatbin->entries[i].content == sources[i].kind);
-    RC_ASSERT(unpacked(fatbin->entries[i]).substr(0, sources[i].content.size()) == sources[i].content);
+    RC_ASSERT(unpacked(fatbin->entries[i]).substr(0, sources[i].content.size()) ==
+              sources[i].content);
   }
 }
 

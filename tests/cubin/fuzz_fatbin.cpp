@@ -1,5 +1,5 @@
-// Any bytes: what is found lies inside the file, and every entry unpacks to what it claims or not at
-// all, through both unpackers.
+// Any bytes: what is found lies inside the file, and every entry unpacks to what it claims or not
+// at all, through both unpackers.
 #include <cstdint>
 #include <cstdlib>
 

@@ -14,8 +14,10 @@ namespace namesake::cubin {
 namespace {
 
 constexpr uint64_t kLimit = uint64_t{1} << 30;
-constexpr const char* kCubins[] = {"shapes.sm_80.cubin", "shapes.sm_90.cubin", "shapes_old_abi.sm_90.cubin", "shapes_relocatable.sm_90.cubin",
-                                   "shapes_renamed.sm_90.cubin", "matmul_mma.sm_120.cubin", "matmul_wgmma.sm_90a.cubin", "stencil.sm_90.cubin",
+constexpr const char* kCubins[] = {"shapes.sm_80.cubin",           "shapes.sm_90.cubin",
+                                   "shapes_old_abi.sm_90.cubin",   "shapes_relocatable.sm_90.cubin",
+                                   "shapes_renamed.sm_90.cubin",   "matmul_mma.sm_120.cubin",
+                                   "matmul_wgmma.sm_90a.cubin",    "stencil.sm_90.cubin",
                                    "tcgen05_lottery.sm_100a.cubin"};
 
 std::string fixture(const std::string& name) {
@@ -35,10 +37,11 @@ TEST(Listing, has_the_functions_that_parse_finds) {
     ASSERT_EQ(listing->functions.size(), module->functions.size()) << name;
     for (const Function& function : module->functions) {
       auto same = [&](const ListedFunction& each) {
-        return each.symbol == function.symbol && each.entry == function.entry && each.registers == function.registers &&
-               each.code_bytes == function.code.size();
+        return each.symbol == function.symbol && each.entry == function.entry &&
+               each.registers == function.registers && each.code_bytes == function.code.size();
       };
-      EXPECT_EQ(std::count_if(listing->functions.begin(), listing->functions.end(), same), 1) << name << ' ' << function.symbol;
+      EXPECT_EQ(std::count_if(listing->functions.begin(), listing->functions.end(), same), 1)
+          << name << ' ' << function.symbol;
     }
   }
 }

@@ -14,12 +14,14 @@
 namespace namesake::report {
 namespace {
 
-void add(Scan& scan, const std::string& symbol, const std::string& library, std::vector<TriggerFind> triggers, int64_t kernels, const std::string& architecture) {
+void add(Scan& scan, const std::string& symbol, const std::string& library,
+         std::vector<TriggerFind> triggers, int64_t kernels, const std::string& architecture) {
   auto number = static_cast<int64_t>(scan.symbols.size());
   scan.symbols.push_back({symbol, library, std::move(triggers)});
   for (int64_t i = 0; i < kernels; ++i) {
     bool code = i % 5 != 4;
-    scan.functions.push_back({number, i % static_cast<int64_t>(scan.containers.size()), architecture, code, true, 1000 + i * 100, code ? 32 + i : 0});
+    scan.functions.push_back({number, i % static_cast<int64_t>(scan.containers.size()),
+                              architecture, code, true, 1000 + i * 100, code ? 32 + i : 0});
     Container& container = scan.containers[static_cast<size_t>(scan.functions.back().container)];
     ++(code ? container.kernels : container.ptx_kernels);
   }
@@ -34,9 +36,12 @@ Scan sample() {
   scan.unpacked_bytes = 70'000'000;
   scan.seconds = 0.25;
   scan.triggers = {"cutlass"};
-  add(scan, "_ZN7cutlass13device_kernelIN4mine5ShapeEEEvT_Pi", "cutlass", {{"cutlass", {Place::cutlass_kernel, Place::enclosing_scope}}}, 12, "sm_90a");
-  add(scan, "_Z7genericIN7cutlass5ShapeEEvPi", "generic", {{"cutlass", {Place::template_argument}}}, 7, "sm_80");
-  add(scan, "_ZN48_GLOBAL__N__e95de0b0_15_cutlass_gemm_cu_c84982fb4anonEPf", "anon", {{"cutlass", {Place::file_name}}}, 3, "sm_80");
+  add(scan, "_ZN7cutlass13device_kernelIN4mine5ShapeEEEvT_Pi", "cutlass",
+      {{"cutlass", {Place::cutlass_kernel, Place::enclosing_scope}}}, 12, "sm_90a");
+  add(scan, "_Z7genericIN7cutlass5ShapeEEvPi", "generic", {{"cutlass", {Place::template_argument}}},
+      7, "sm_80");
+  add(scan, "_ZN48_GLOBAL__N__e95de0b0_15_cutlass_gemm_cu_c84982fb4anonEPf", "anon",
+      {{"cutlass", {Place::file_name}}}, 3, "sm_80");
   add(scan, "_ZN2at6native3addEPf", "at", {}, 40, "sm_80");
   scan.next_command = "namesake scan mine.whl --list";
   return scan;
@@ -58,8 +63,11 @@ TEST(ScanText, a_list_with_a_denied_text_and_a_problem) {
 
 TEST(ScanText, twenty_thousand_kernels_of_a_thousand_libraries_fit_a_screen) {
   Scan scan = sample();
-  for (int i = 0; i < 40; ++i) scan.containers.push_back({"lib" + std::to_string(i) + ".so", 1000, 1});
-  for (int i = 0; i < 1000; ++i) add(scan, "kernel" + std::to_string(i), "lib" + std::to_string(i), {}, 20, "sm_" + std::to_string(70 + i % 50));
+  for (int i = 0; i < 40; ++i)
+    scan.containers.push_back({"lib" + std::to_string(i) + ".so", 1000, 1});
+  for (int i = 0; i < 1000; ++i)
+    add(scan, "kernel" + std::to_string(i), "lib" + std::to_string(i), {}, 20,
+        "sm_" + std::to_string(70 + i % 50));
   std::string text = to_text(scan, {});
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 50);
 }
@@ -68,7 +76,8 @@ TEST(ScanText, without_code_says_so_and_whether_all_was_read) {
   Scan scan;
   EXPECT_NE(to_text(scan, {}).find("No GPU code was found."), std::string::npos);
   scan.problems = {"cannot read x"};
-  EXPECT_NE(to_text(scan, {}).find("No GPU code was found in what could be read."), std::string::npos);
+  EXPECT_NE(to_text(scan, {}).find("No GPU code was found in what could be read."),
+            std::string::npos);
 }
 
 TEST(ScanJson, holds_each_function_and_sums_that_agree) {
@@ -76,11 +85,13 @@ TEST(ScanJson, holds_each_function_and_sums_that_agree) {
   auto json = nlohmann::json::parse(to_json(scan));
   EXPECT_EQ(json["schema"], "namesake.scan/1.0");
   EXPECT_EQ(json["functions"].size(), scan.functions.size());
-  EXPECT_EQ(json["summary"]["kernels"].get<size_t>() + json["summary"]["ptx_kernels"].get<size_t>(), scan.functions.size());
+  EXPECT_EQ(json["summary"]["kernels"].get<size_t>() + json["summary"]["ptx_kernels"].get<size_t>(),
+            scan.functions.size());
   EXPECT_EQ(json["summary"]["with_trigger"], 22);
   EXPECT_EQ(json["summary"]["places"]["cutlass"]["template_argument"], 7);
   EXPECT_EQ(json["functions"][0]["triggers"][0]["places"][0], "cutlass_kernel");
-  EXPECT_EQ(json["functions"][0]["name"], "void cutlass::device_kernel<mine::Shape>(mine::Shape, int*)");
+  EXPECT_EQ(json["functions"][0]["name"],
+            "void cutlass::device_kernel<mine::Shape>(mine::Shape, int*)");
 }
 
 RC_GTEST_PROP(ScanText, no_line_is_wider_than_the_terminal_whatever_the_names, ()) {

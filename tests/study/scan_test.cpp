@@ -47,7 +47,9 @@ class Scan : public testing::Test {
 };
 
 int64_t kernels(const report::Scan& scan, bool code = true) {
-  return std::count_if(scan.functions.begin(), scan.functions.end(), [&](const report::ScannedFunction& each) { return each.kernel && each.code == code; });
+  return std::count_if(
+      scan.functions.begin(), scan.functions.end(),
+      [&](const report::ScannedFunction& each) { return each.kernel && each.code == code; });
 }
 
 std::map<std::string, report::Place> first_places(const report::Scan& scan) {
@@ -68,7 +70,8 @@ TEST_F(Scan, the_four_ways_to_pack_a_fatbin_hold_the_same_kernels) {
     EXPECT_EQ(scan.containers[0].cubins, 2);
     EXPECT_EQ(scan.containers[0].ptx, 1);
     std::map<std::string, int64_t> architectures;
-    for (const report::ScannedFunction& function : scan.functions) ++architectures[function.architecture];
+    for (const report::ScannedFunction& function : scan.functions)
+      ++architectures[function.architecture];
     EXPECT_EQ(architectures, (std::map<std::string, int64_t>{{"sm_80", 8}, {"sm_90a", 16}}));
   }
 }
@@ -76,12 +79,13 @@ TEST_F(Scan, the_four_ways_to_pack_a_fatbin_hold_the_same_kernels) {
 TEST_F(Scan, every_place_of_a_trigger_is_told) {
   using report::Place;
   auto places = first_places(scanned({kFixtures + "none.fatbin"}));
-  EXPECT_EQ(places, (std::map<std::string, Place>{{"_ZN7cutlass13device_kernelIN4mine5ShapeEEEvT_Pi", Place::cutlass_kernel},
-                                                  {"_ZN4mine12cutlass_likeILi4EEEvPi", Place::own_name},
-                                                  {"_ZN4mine13cutlass_tools5plainEPi", Place::enclosing_scope},
-                                                  {"_Z7genericIN7cutlass5ShapeEEvPi", Place::template_argument},
-                                                  {"_Z5takesN7cutlass5ShapeEPi", Place::parameter_type},
-                                                  {"_Z3cutlass", Place::chance}}));
+  EXPECT_EQ(places, (std::map<std::string, Place>{
+                        {"_ZN7cutlass13device_kernelIN4mine5ShapeEEEvT_Pi", Place::cutlass_kernel},
+                        {"_ZN4mine12cutlass_likeILi4EEEvPi", Place::own_name},
+                        {"_ZN4mine13cutlass_tools5plainEPi", Place::enclosing_scope},
+                        {"_Z7genericIN7cutlass5ShapeEEvPi", Place::template_argument},
+                        {"_Z5takesN7cutlass5ShapeEPi", Place::parameter_type},
+                        {"_Z3cutlass", Place::chance}}));
 }
 
 TEST_F(Scan, a_host_object_tells_the_section_its_code_lies_in) {
@@ -93,32 +97,40 @@ TEST_F(Scan, a_host_object_tells_the_section_its_code_lies_in) {
 }
 
 TEST_F(Scan, wheels_archives_and_what_is_nested_in_them_hold_what_lies_in_them) {
-  std::string object = content(kFixtures + "relocatable.o"), fatbin = content(kFixtures + "speed.fatbin");
+  std::string object = content(kFixtures + "relocatable.o"),
+              fatbin = content(kFixtures + "speed.fatbin");
   fs::copy_file(kFixtures + "relocatable.o", folder.path() / "part.o");
   Command ar;
   ar.folder = folder.path();
   ar.arguments = {"ar", "rc", "lib.a", "part.o"};
   auto done = run(ar);
   if (!done) GTEST_SKIP() << "no ar on this machine; install binutils";
-  std::string inner = zip_of({{"lib/lib.a", content((folder.path() / "lib.a").string())}, {"lib/code.bin", "xyz" + fatbin, false}});
-  std::string wheel = file("x.whl", zip_of({{"inner.zip", inner, false}, {"x.ptx", content(NAMESAKE_SOURCE_DIR "/kernels/ptx/saxpy.ptx")}, {"readme.txt", "no code"}}));
+  std::string inner = zip_of({{"lib/lib.a", content((folder.path() / "lib.a").string())},
+                              {"lib/code.bin", "xyz" + fatbin, false}});
+  std::string wheel =
+      file("x.whl", zip_of({{"inner.zip", inner, false},
+                            {"x.ptx", content(NAMESAKE_SOURCE_DIR "/kernels/ptx/saxpy.ptx")},
+                            {"readme.txt", "no code"}}));
   report::Scan scan = scanned({wheel});
   EXPECT_TRUE(scan.problems.empty()) << scan.problems.front();
   std::map<std::string, int64_t> found;
-  for (const report::Container& container : scan.containers) found[container.name] = container.kernels + container.ptx_kernels;
+  for (const report::Container& container : scan.containers)
+    found[container.name] = container.kernels + container.ptx_kernels;
   EXPECT_EQ(found, (std::map<std::string, int64_t>{{wheel + "(inner.zip)(lib/lib.a)(part.o)", 16},
                                                    {wheel + "(inner.zip)(lib/code.bin)", 24},
                                                    {wheel + "(x.ptx)", 1}}));
 }
 
 TEST_F(Scan, workers_do_not_change_the_order) {
-  std::vector<fs::path> files = {kFixtures + "none.fatbin", kFixtures + "relocatable.o", kFixtures + "size.fatbin"};
+  std::vector<fs::path> files = {kFixtures + "none.fatbin", kFixtures + "relocatable.o",
+                                 kFixtures + "size.fatbin"};
   report::Scan first = scanned(files);
   for (int i = 0; i < 5; ++i) {
     report::Scan again = scanned(files);
     ASSERT_EQ(again.functions.size(), first.functions.size());
     for (size_t k = 0; k < first.functions.size(); ++k) {
-      EXPECT_EQ(again.symbols[again.functions[k].symbol].symbol, first.symbols[first.functions[k].symbol].symbol);
+      EXPECT_EQ(again.symbols[again.functions[k].symbol].symbol,
+                first.symbols[first.functions[k].symbol].symbol);
       EXPECT_EQ(again.functions[k].container, first.functions[k].container);
     }
   }
@@ -142,15 +154,18 @@ TEST_F(Scan, a_denied_text_is_looked_for_beside_the_triggers) {
 }
 
 TEST_F(Scan, files_without_code_have_none_and_no_problem) {
-  report::Scan scan = scanned({file("empty", ""), file("text", "no code at all"), NAMESAKE_SOURCE_DIR "/README.md"});
+  report::Scan scan = scanned(
+      {file("empty", ""), file("text", "no code at all"), NAMESAKE_SOURCE_DIR "/README.md"});
   EXPECT_TRUE(scan.problems.empty());
   EXPECT_TRUE(scan.containers.empty());
 }
 
 TEST_F(Scan, what_cannot_be_read_is_one_sentence_and_the_rest_is_read) {
   std::string fatbin = content(kFixtures + "balance.fatbin");
-  report::Scan scan = scanned({folder.path() / "missing", folder.path(), file("cut.fatbin", fatbin.substr(0, fatbin.size() - 100)),
-                               file("cut.whl", zip_of({{"a", "aaa"}}).substr(0, 40)), kFixtures + "none.fatbin"});
+  report::Scan scan =
+      scanned({folder.path() / "missing", folder.path(),
+               file("cut.fatbin", fatbin.substr(0, fatbin.size() - 100)),
+               file("cut.whl", zip_of({{"a", "aaa"}}).substr(0, 40)), kFixtures + "none.fatbin"});
   EXPECT_EQ(scan.problems.size(), 4u);
   for (const std::string& problem : scan.problems) EXPECT_EQ(problem.find('\n'), std::string::npos);
   EXPECT_GE(kernels(scan), 16 + 16);  // what stands before the cut, too
@@ -188,10 +203,14 @@ TEST_F(Scan, a_member_beyond_the_limit_says_what_to_do) {
 // Thousands of headers that all claim the same bytes must not be read over and over.
 TEST_F(Scan, hostile_headers_cost_no_more_than_their_number) {
   std::string magics;
-  for (int i = 0; i < 100'000; ++i) magics += std::string(cubin::kFatbinMagic) + std::string(8, '\x7f');
+  for (int i = 0; i < 100'000; ++i)
+    magics += std::string(cubin::kFatbinMagic) + std::string(8, '\x7f');
   std::string elves;
   for (int i = 0; i < 20'000; ++i) {
-    std::string header("\x7f" "ELF\x02\x01\x01", 7);
+    std::string header(
+        "\x7f"
+        "ELF\x02\x01\x01",
+        7);
     header.resize(64);
     header[18] = static_cast<char>(190);
     header[40] = 64;
@@ -206,7 +225,8 @@ TEST_F(Scan, hostile_headers_cost_no_more_than_their_number) {
 TEST_F(Scan, ptx_of_a_kernel_is_taken_out_with_its_options) {
   std::string ptx = content(NAMESAKE_SOURCE_DIR "/kernels/ptx/saxpy.ptx");
   ScanRequest request;
-  request.files = {file("x.fatbin", fatbin_of({{ptx, Content::ptx, Packing::zstd, 90, 0, "-maxrregcount=96 "}}))};
+  request.files = {file(
+      "x.fatbin", fatbin_of({{ptx, Content::ptx, Packing::zstd, 90, 0, "-maxrregcount=96 "}}))};
   request.kernel_glob = "saxpy*";
   auto found = find_ptx(request);
   ASSERT_TRUE(found) << found.error().message;
