@@ -3,6 +3,8 @@
 results/measure-*.json. --check changes nothing and ends with 1 if the document is not what the results say.
 
     scripts/measuring_tables.py [--check]
+    scripts/measuring_tables.py --record NAME FILE    takes a measurement (--json) into results/measure-NAME.json, the
+                                                      folders of the machine it was made on left out of its paths
 """
 
 import html
@@ -201,7 +203,33 @@ def figure(rows, assemblers):
     return "\n".join(out + ["</svg>", ""])
 
 
+def shortened(text):
+    """Paths as seen from the repository, and file names alone for what lies outside it."""
+    return re.sub(r"(?<![\w.])/[\w./+-]+", lambda match: re.sub(r".*?/(?=(?:kernels|tests|examples)/)|.*/", "", match.group(0), count=1), text)
+
+
+def record(name, path):
+    document = json.loads(pathlib.Path(path).read_text(), parse_float=lambda text: float(f"{float(text):.9g}"))
+    document["command"] = shortened(document["command"])
+    document["next_command"] = shortened(document["next_command"])
+    document["notes"] = [shortened(note) for note in document["notes"]]
+    for side in "ab":
+        document[side]["label"] = shortened(document[side]["label"])
+    for kernel in document["kernels"]:
+        kernel["launch_file"] = shortened(kernel["launch_file"])
+    lines = []
+    for key, value in document.items():
+        if key == "kernels":  # a kernel is a line, as the tool writes it
+            value = "[" + ",".join("\n  " + json.dumps(kernel, ensure_ascii=False) for kernel in value) + "\n ]"
+        else:
+            value = json.dumps(value, ensure_ascii=False)
+        lines.append(f" {json.dumps(key)}: {value}")
+    (ROOT / "results" / f"measure-{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def main():
+    if sys.argv[1:2] == ["--record"]:
+        return record(*sys.argv[2:])
     check = sys.argv[1:] == ["--check"]
     results = load()
     comparisons = {name: document for name, document in results.items() if not name.startswith(("controls", "planted"))}
