@@ -210,6 +210,7 @@ def shortened(text):
 
 def record(name, path):
     document = json.loads(pathlib.Path(path).read_text(), parse_float=lambda text: float(f"{float(text):.9g}"))
+    document["gpu"]["uuid"] = document["gpu"]["bus_id"] = ""
     document["command"] = shortened(document["command"])
     document["next_command"] = shortened(document["next_command"])
     document["notes"] = [shortened(note) for note in document["notes"]]

@@ -82,11 +82,14 @@ Result<report::Measurement> measure(const MeasureRequest& request) {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   result.confidence = request.care.confidence;
   result.dead_band = request.care.dead_band;
-  const auto [label_a, label_b] = assembly::labels(request.a, request.b);
-  result.a = assembly::describe(
-      request.a, request.cubin_a.empty() ? label_a : request.cubin_a.filename().string());
-  result.b = assembly::describe(
-      request.b, request.cubin_b.empty() ? label_b : request.cubin_b.filename().string());
+  if (request.cubin_a.empty()) {
+    const auto [label_a, label_b] = assembly::labels(request.a, request.b);
+    result.a = assembly::describe(request.a, label_a);
+    result.b = assembly::describe(request.b, label_b);
+  } else {
+    result.a.label = request.cubin_a.filename().string();
+    result.b.label = request.cubin_b.filename().string();
+  }
 
   const WorkerOptions worker{.device = request.device,
                              .driver_library = request.driver_library,

@@ -35,10 +35,6 @@ std::string_view name_of(Finding finding) {
   return kFindingNames[static_cast<size_t>(finding)];
 }
 
-std::string shown_kernel(const KernelMeasurement& kernel) {
-  return plain(kernel.name.empty() ? kernel.symbol : kernel.name);
-}
-
 std::string text(double x, double y, std::string_view anchor, std::string_view content,
                  std::string_view style = "fill:var(--ink)") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" style=\"{}\">{}</text>", x,
@@ -171,7 +167,7 @@ class MeasurementPage {
         const std::string fill = fmt::format("fill:{}", colour_of(kernel.finding));
         inside += fmt::format("<a href=\"#k{}\">", place_of(kernel));
         inside += text(kLabel, y + 4, "end",
-                       elide_middle(shown_kernel(kernel), 34) + "  " + plain(kernel.assembler),
+                       elide_middle(shown_name(m_, kernel), 34) + "  " + plain(kernel.assembler),
                        "fill:var(--ink);font-family:var(--mono)");
         const double from = axis((*time.interval)[0]), to = axis((*time.interval)[1]);
         inside +=
@@ -204,7 +200,7 @@ class MeasurementPage {
         "<details class=\"fn\" id=\"k{}\" style=\"border-left-color:{}\"{}><summary><span "
         "class=\"name\">{}</span><span class=\"arch\">{} · {}</span>"
         "<span class=\"fact\"><b style=\"color:{}\">{}</b></span>",
-        place, colour_of(kernel.finding), open ? " open" : "", escaped(shown_kernel(kernel)),
+        place, colour_of(kernel.finding), open ? " open" : "", escaped(shown_name(m_, kernel)),
         escaped(kernel.architecture), escaped(kernel.assembler), colour_of(kernel.finding),
         name_of(kernel.finding));
     if (const Timing* warm = kernel.warm())

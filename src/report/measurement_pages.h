@@ -11,6 +11,10 @@
 
 namespace namesake::report {
 
+// The readable name, made plain; with the file's where another kernel has the same name (Triton
+// gives one symbol to builds for several targets).
+std::string shown_name(const Measurement&, const KernelMeasurement&);
+
 std::string to_text(const Measurement&, const TextStyle&);
 std::string to_html(const Measurement&);
 

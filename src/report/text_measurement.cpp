@@ -42,10 +42,6 @@ bool several_assemblers(const Measurement& measurement) {
                      });
 }
 
-std::string shown_kernel(const KernelMeasurement& kernel) {
-  return plain(kernel.name.empty() ? kernel.symbol : kernel.name);
-}
-
 // "0.7561 ±0.31%": half the interval's width beside its ratio.
 std::string shown_width(const Ratio& ratio) {
   if (!ratio.interval) return "–";
@@ -75,7 +71,7 @@ std::vector<const KernelMeasurement*> in_order(const Measurement& measurement) {
 }
 
 void kernels_text(TextPage& page, const Measurement& measurement) {
-  Table table({{"kernel", false, 0, 16},
+  Table table({{"kernel", false, 0, 30},
                {"ptxas", false, several_assemblers(measurement) ? 0 : 4},
                {"finding"},
                {"b/a", true},
@@ -96,7 +92,7 @@ void kernels_text(TextPage& page, const Measurement& measurement) {
     const auto warps = [](const MeasuredBuild& build) {
       return std::llround(100 * build.occupancy);
     };
-    table.add({{shown_kernel(*kernel)},
+    table.add({{shown_name(measurement, *kernel)},
                {plain(kernel->assembler)},
                {kFindingNames[static_cast<size_t>(kernel->finding)], tone_of(kernel->finding)},
                {warm ? fmt::format("{:.4f}", warm->time.ratio) : "–"},
@@ -126,8 +122,8 @@ void meanings_text(TextPage& page, const Measurement& measurement) {
     }
     ++shown;
     page.marked("•", tone_of(kernel->finding),
-                fmt::format("{} ({}): {}", shown_kernel(*kernel), plain(kernel->assembler),
-                            plain(kernel->meaning)));
+                fmt::format("{} ({}): {}", shown_name(measurement, *kernel),
+                            plain(kernel->assembler), plain(kernel->meaning)));
   }
 }
 
@@ -210,6 +206,15 @@ void summary_text(TextPage& page, const Measurement& measurement) {
 }
 
 }  // namespace
+
+std::string shown_name(const Measurement& measurement, const KernelMeasurement& kernel) {
+  const bool alone = std::none_of(
+      measurement.kernels.begin(), measurement.kernels.end(), [&](const KernelMeasurement& other) {
+        return other.symbol == kernel.symbol && other.file != kernel.file;
+      });
+  if (!alone) return plain(kernel.file.substr(0, kernel.file.rfind('.')));
+  return plain(kernel.name.empty() ? kernel.symbol : kernel.name);
+}
 
 std::string to_text(const Measurement& measurement, const TextStyle& style) {
   TextPage page(style);
