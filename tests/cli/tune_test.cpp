@@ -128,6 +128,15 @@ TEST_F(Tune, ARecordThatNoPolicyCanSayIsRefused) {
   EXPECT_EQ(content("tuned.toml"), "no such file");
 }
 
+TEST_F(Tune, TheRecordedPoliciesAreWhatTheirMeasurementsSay) {
+  for (const std::string name : {"tune-nvrtc", "tune-triton"}) {
+    std::string recorded = NAMESAKE_SOURCE_DIR "/results/" + name;
+    Completed done = call({"tune", "--from", recorded + ".json", "-o", at(name + ".toml")});
+    EXPECT_EQ(done.exit_status, 0) << done.err;
+    EXPECT_EQ(content(name + ".toml"), read_file(recorded + ".toml").value_or("")) << name;
+  }
+}
+
 TEST_F(Tune, CheckWritesNothing) {
   Completed done = call({"tune", "--check", at("tuned.toml"), "-o", at("other.toml")});
   EXPECT_EQ(done.exit_status, 2);
