@@ -27,7 +27,7 @@ std::string_view name_at(Bytes table, uint32_t offset) {
 
 // Everything is a view into the file, and section and symbol counts are bounded by its size, so
 // time and memory are linear in it, whatever the headers claim.
-Result<Elf> parse_elf(Bytes file, std::string_view origin) {
+Result<Elf> parse_elf(Bytes file, std::string_view origin, uint64_t whole_bytes) {
   Cursor header(file);
   if (header.take(4) != Bytes("\x7f"
                               "ELF",
@@ -75,9 +75,11 @@ Result<Elf> parse_elf(Bytes file, std::string_view origin) {
     rows.skip(16);
     if (!takes_no_room(section.type) && section.type != 0) {
       auto data = slice(file, offset, section.size);
-      if (!data) return broken(origin, "section " + std::to_string(i) + " lies outside the file");
-      section.data = *data;
-      section_bytes += data->size();
+      auto end = checked_add(offset, section.size);
+      if (!data && (!end || *end > whole_bytes))
+        return broken(origin, "section " + std::to_string(i) + " lies outside the file");
+      if (data) section.data = *data;
+      section_bytes += section.data.size();
     }
     elf.sections.push_back(section);
   }

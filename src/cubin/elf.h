@@ -42,6 +42,7 @@ constexpr bool takes_no_room(uint32_t type) {
 constexpr uint32_t kNoBits = 8, kSymbolTable = 2, kRelocationsWithAddend = 4, kRelocations = 9;
 constexpr uint8_t kFunctionSymbol = 2, kLocalBinding = 0, kGlobalBinding = 1;
 
-Result<Elf> parse_elf(Bytes file, std::string_view origin);
+// `whole_bytes`: the size of a file of which only the beginning is given. What lies behind has no data.
+Result<Elf> parse_elf(Bytes file, std::string_view origin, uint64_t whole_bytes = 0);
 
 }  // namespace namesake::cubin

@@ -15,8 +15,7 @@ constexpr std::string_view kText = ".text.";
 
 }  // namespace
 
-Result<Listing> list_functions(Bytes file, std::string_view origin) {
-  TRY_ASSIGN(Elf elf, parse_elf(file, origin));
+Listing list_elf(const Elf& elf) {
   Listing listing;
   Target target = read_target(elf);
   listing.architecture = target.architecture;
@@ -50,6 +49,11 @@ Result<Listing> list_functions(Bytes file, std::string_view origin) {
   return listing;
 }
 
+Result<Listing> list_functions(Bytes file, std::string_view origin) {
+  TRY_ASSIGN(Elf elf, parse_elf(file, origin));
+  return list_elf(elf);
+}
+
 Result<Listing> list_entry(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
                            std::string& storage, uint64_t& unpacked) {
   if (entry.packing != Packing::none) {
@@ -60,7 +64,8 @@ Result<Listing> list_entry(const FatbinEntry& entry, uint64_t limit, std::string
       auto head = unpacker.first(next);
       if (!head) break;
       bytes = next;
-      if (auto listing = list_head(*head)) {
+      if (next == kFirst && !has_usual_layout(*head)) break;
+      if (auto listing = list_head(*head, entry.unpacked_bytes)) {
         unpacked += bytes;
         return *listing;
       }

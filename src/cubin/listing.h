@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cubin/elf.h"
 #include "cubin/fatbin.h"
 #include "util/cursor.h"
 #include "util/error.h"
@@ -27,10 +28,14 @@ struct Listing {
   std::vector<ListedFunction> functions;  // in the order of their symbols
 };
 
+Listing list_elf(const Elf& elf);
 Result<Listing> list_functions(Bytes file, std::string_view origin);
 
-// The same from a cubin's first bytes alone, where they tell everything beyond doubt.
-std::optional<Listing> list_head(Bytes head);
+// The same from the first bytes alone of a cubin of so many, where they tell everything beyond
+// doubt. Nothing where they do not, which more of them may: but never where the layout is another
+// one.
+std::optional<Listing> list_head(Bytes head, uint64_t whole_bytes);
+bool has_usual_layout(Bytes head);
 
 // The functions of a cubin in a fatbin, unpacking no more of it than is needed. `unpacked` is added
 // the bytes that were. The views live as long as `storage` is left alone.

@@ -12,6 +12,8 @@
 //   - there is a function, or else nothing would contradict;
 //   - each function has one register count, and no symbol that was not read has one.
 //
+// Libraries also hold cubins of another make, whose table stands in front. They are read by it.
+//
 // Anything else gives no answer, and the cubin is unpacked whole. A wrong answer would take a file
 // made to be told wrongly, whose two halves are two different cubins.
 #include <algorithm>
@@ -167,21 +169,67 @@ std::optional<std::vector<ListedFunction>> functions_at(Bytes head, size_t secon
   return std::nullopt;
 }
 
-}  // namespace
+struct Head {
+  uint16_t machine = 0;
+  uint8_t abi = 0;
+  uint32_t flags = 0;
+  uint64_t section_table = 0;
+  uint16_t sections = 0;
+};
 
-std::optional<Listing> list_head(Bytes head) {
-  Cursor header(head);
-  if (header.take(7) != Bytes("\x7f"
+std::optional<Head> read_header(Bytes file) {
+  Cursor cursor(file);
+  if (cursor.take(7) != Bytes("\x7f"
                               "ELF\x02\x01\x01",
                               7))
     return std::nullopt;
-  header.seek(18);
-  if (header.read<uint16_t>() != 190) return std::nullopt;
-  header.seek(48);
-  uint32_t flags = header.read<uint32_t>();
-  header.seek(60);
-  uint16_t section_count = header.read<uint16_t>();
-  if (!header.ok() || head.substr(kElfHeader, kNames.size()) != kNames) return std::nullopt;
+  Head head;
+  cursor.skip(1);
+  head.abi = cursor.read<uint8_t>();
+  cursor.seek(18);
+  head.machine = cursor.read<uint16_t>();
+  cursor.seek(40);
+  head.section_table = cursor.read<uint64_t>();
+  head.flags = cursor.read<uint32_t>();
+  cursor.seek(60);
+  head.sections = cursor.read<uint16_t>();
+  if (!cursor.ok() || head.machine != 190) return std::nullopt;
+  return head;
+}
+
+bool table_in_front(const Head& head) {
+  return head.section_table == kElfHeader;
+}
+
+// Where the table of sections stands in front it says where things lie, and each function's size
+// and registers: its code may lie behind the head.
+std::optional<Listing> list_by_table(Bytes head, uint64_t whole_bytes) {
+  auto elf = parse_elf(head, "", whole_bytes);
+  if (!elf || elf->symbols.empty()) return std::nullopt;
+  for (const Section& section : elf->sections) {
+    bool names = section.type == 3, needed = names || section.type == kSymbolTable;
+    if (needed && section.data.size() != section.size) return std::nullopt;
+  }
+  Listing listing = list_elf(*elf);
+  for (const ListedFunction& function : listing.functions) {
+    if (function.registers == 0) return std::nullopt;  // the count stands elsewhere
+  }
+  return listing;
+}
+
+}  // namespace
+
+bool has_usual_layout(Bytes file) {
+  auto head = read_header(file);
+  return head && (table_in_front(*head) || file.substr(kElfHeader, kNames.size()) == kNames);
+}
+
+std::optional<Listing> list_head(Bytes file, uint64_t whole_bytes) {
+  auto header = read_header(file);
+  if (!header) return std::nullopt;
+  if (table_in_front(*header)) return list_by_table(file, whole_bytes);
+  Bytes head = file;
+  if (head.substr(kElfHeader, kNames.size()) != kNames) return std::nullopt;
   size_t second = head.find(kNames.substr(1), kElfHeader + kNames.size());
   if (second == Bytes::npos) return std::nullopt;
 
@@ -190,11 +238,11 @@ std::optional<Listing> list_head(Bytes head) {
   for (int place = 0; place < kMostPlaces; ++place) {
     auto begin = next_symbols(head, from);
     if (!begin) return std::nullopt;
-    if (auto functions = functions_at(head, second, *begin, section_count)) {
-      constexpr uint8_t kSecondAbi = 8;
+    if (auto functions = functions_at(head, second, *begin, header->sections)) {
+      constexpr uint8_t kSecondAbi = 8;  // CUDA 13
       Listing listing;
-      listing.architecture = static_cast<int>(
-          static_cast<uint8_t>(head[8]) >= kSecondAbi ? flags >> 8 & 0xff : flags & 0xff);
+      listing.architecture = static_cast<int>(header->abi >= kSecondAbi ? header->flags >> 8 & 0xff
+                                                                        : header->flags & 0xff);
       listing.functions = std::move(*functions);
       return listing;
     }

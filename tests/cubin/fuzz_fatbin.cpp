@@ -16,7 +16,7 @@ void require(bool holds) {
 void list(namesake::Bytes file) {
   auto listing = namesake::cubin::list_functions(file, "input");
   require(listing || listing.error().message.starts_with("input: "));
-  (void)namesake::cubin::list_head(file);
+  (void)namesake::cubin::list_head(file, UINT64_MAX);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(Listing, a_head_tells_the_same_as_the_whole_file_or_nothing) {
     ASSERT_TRUE(whole);
     size_t first = file.size();
     for (size_t bytes = 0; bytes < file.size(); bytes += 64) {
-      auto head = list_head(Bytes(file).substr(0, bytes));
+      auto head = list_head(Bytes(file).substr(0, bytes), file.size());
       if (!head) continue;
       first = std::min(first, bytes);
       EXPECT_EQ(head->functions, whole->functions) << name << " from " << bytes;
@@ -73,7 +73,7 @@ TEST(Listing, a_changed_name_size_or_count_in_a_head_gives_no_list_with_a_functi
   for (size_t at = 64; at < half; ++at) {
     std::string changed = file.substr(0, half);
     changed[at] = static_cast<char>(changed[at] ^ 0x10);
-    auto head = list_head(changed);
+    auto head = list_head(changed, file.size());
     if (head) EXPECT_EQ(head->functions.size(), whole->functions.size()) << at;
   }
 }
