@@ -275,6 +275,13 @@ Status Results::add(const std::string& section, const Json& entry) {
   return write_file(path_, document_->dump(1) + "\n");
 }
 
+void Results::forget(const std::string& section, const std::string& cell) {
+  Json kept = Json::array();
+  for (const Json& entry : (*document_)[section])
+    if (entry["cell"] != cell) kept.push_back(entry);
+  (*document_)[section] = std::move(kept);
+}
+
 Status Results::finish() {
   judge(*document_);
   if (path_.empty()) return {};

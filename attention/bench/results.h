@@ -41,6 +41,7 @@ class Results {
   ~Results();
   bool has(const std::string& section, const std::string& cell) const;
   Status add(const std::string& section, const nlohmann::ordered_json& entry);  // and saves
+  void forget(const std::string& section, const std::string& cell);
   Status finish();  // judges what is there, and saves
   const nlohmann::ordered_json& document() const;
 

@@ -131,12 +131,18 @@ def origin_text(documents):
         what = ", ".join(f"{k} {v}" for k, v in document.get("with", {}).items()) or (
             f"driver {gpu.get('driver')}, cuDNN {document.get('cudnn')}, {document.get('assembler')}")
         judgement = document["judgement"]
-        lines.append(f"- {gpu['name']}, {document['date']}, {what}: "
-                     + ("**void**, a peer stayed below its earlier figure in "
-                        + ", ".join(entry["cell"] for entry in judgement["peer_below_its_figure"])
-                        if judgement["void"] else "valid")
-                     + "; geometric means of our speed ratio: "
-                     + ", ".join(f"{k} {v:.3f}" for k, v in judgement["geometric_mean_of_speed_ratios"].items()))
+        means = lambda key: ", ".join(f"{k} {v:.3f}" for k, v in judgement[key].items())
+        line = f"- {gpu['name']}, {document['date']}, {what}: "
+        if judgement["void"]:
+            line += ("**void** by its own rule, since the peer stayed more than 3% below its earlier figure in "
+                     + ", ".join(f"{entry['cell']} ({entry['teraflops']:.0f} for {entry['figure']:.0f})"
+                                 for entry in judgement["peer_below_its_figure"]))
+        else:
+            line += "valid, with every peer at its earlier figures"
+        line += "; geometric means of our speed ratio: " + means("geometric_mean_of_speed_ratios")
+        if judgement["void"] and "geometric_mean_without_those_cells" in judgement:
+            line += "; without those cells: " + means("geometric_mean_without_those_cells")
+        lines.append(line)
     return "\n".join(lines) + "\n"
 
 
