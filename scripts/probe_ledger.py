@@ -90,6 +90,10 @@ def span(values):
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
+def listed(architectures):
+    return ", ".join(sorted(architectures, key=lambda name: (int(name[3:].rstrip("abf")), name)))
+
+
 def releases(found, all_versions):
     """"12.4.131 to 13.5.37", with gaps named one by one."""
     at = sorted(all_versions.index(version) for version in found)
@@ -105,28 +109,33 @@ def section(ledger):
     for program in programs:
         for finding in program["findings"]:
             key = (finding["text"], PLACES[finding["match"]] + (", any case" if finding["any_case"] else ""))
-            changes = {reaction["change"] for reaction in finding["reactions"]} - {""}
-            row = rows.setdefault(key, {"changes": set(), "versions": []})
-            row["changes"] |= changes
+            row = rows.setdefault(key, {"changes": {}, "versions": []})
+            for reaction in finding["reactions"]:
+                row["changes"].setdefault(reaction["change"], set()).add(reaction["architecture"])
             row["versions"].append(program["version"])
     searches = [search for program in programs for search in program["searches"] if not search["failure"]]
     inside = [search for search in searches if search["inside"]]
     names = [search for search in searches if search["names"]]
     kernels = lambda some: ", ".join(sorted({search["kernel"] for search in some}))
-    architectures = ", ".join(sorted({search["architecture"] for search in searches}, key=lambda sm: order(sm[3:].rstrip("abf"))))
+    tried = {program["version"]: {search["architecture"] for search in program["searches"] if not search["failure"]}
+             for program in programs}
+    everywhere = set.intersection(*tried.values())
+    more = [f"{version} also on {listed(tried[version] - everywhere)}" for version in versions if tried[version] - everywhere]
+    where = listed(everywhere) + (f" ({'; '.join(more)})" if more else "")
     texts = [program["texts_in_file"] + program["texts_in_rot13"] + program["texts_added"] for program in programs]
     minutes = sum(program["cpu_seconds"] for program in programs) / 60
     lines = textwrap.wrap(
         f"Tried: {len(programs)} releases of ptxas, {versions[0]} to {versions[-1]}, each with the texts of its own file and "
         f"their ROT13, {span(texts)} of them: inside names of the kernels {kernels(inside)}, and {span([s['names'] for s in names])} "
-        f"as the whole name of {kernels(names)}, on {architectures}. It took {minutes:.0f} minutes of the assemblers' processor "
+        f"as the whole name of {kernels(names)}, on {where}. It took {minutes:.0f} minutes of the assemblers' processor "
         "time.", 110) + [
         "",
         "| text | where in the name | what happens | releases |",
         "| --- | --- | --- | --- |",
     ]
     for (text, place), row in sorted(rows.items(), key=lambda item: ("code" not in item[1]["changes"], -len(item[1]["versions"]), item[0])):
-        what = ", ".join(CHANGES[change] for change in CHANGES if change in row["changes"])
+        what = ", ".join(CHANGES[change] + ("" if everywhere <= row["changes"][change] else f" on {listed(row['changes'][change])}")
+                         for change in CHANGES if change in row["changes"])
         lines.append(f"| `{text}` | {place} | {what} | {releases(row['versions'], versions)} |")
     refused = [len(program["refused"]) for program in programs]
     rest = f"No other text changed any code. {span(refused)} of them a release are refused as a kernel's name, being reserved. "
