@@ -17,6 +17,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENT, FIGURE = ROOT / "docs/measuring.md", ROOT / "docs/measuring-effect.svg"
 COLOURS = {"faster": "#1d7f43", "slower": "#bf5f10", "no difference": "#68717b", "undecided": "#7042c1"}
+FARTHEST = 1.5  # the figure ends here; what lies beyond is drawn at its edge, its number beside it
 ALARMS_AT_MOST = 17  # of 200 control runs at a nominal 5%: one binomial(200, 0.05) in a hundred has more
 
 
@@ -85,7 +86,7 @@ def table_of(rows, assemblers):
     same = [name for name in order if effect(rows[name]) is None]
     if same:
         lines.append("")
-        lines.append(f"One code under either answer, with every assembler: {', '.join(same)}.")
+        lines.append(f"One code under either answer, with every assembler that it was measured with: {', '.join(same)}.")
     return "\n".join(lines) + "\n"
 
 
@@ -155,7 +156,7 @@ def origin_text(documents):
     for name, document in documents.items():
         gpu = document["gpu"]
         lines.append(f"- `results/measure-{name}.json`: {gpu['name']}, driver {gpu['driver']}, {document['date']}, ECC {'on' if gpu['ecc'] else 'off'}, "
-                     f"power limit {gpu['power_limit_watts']:.0f} W, {len(document['kernels'])} measurements in {document['gpu_seconds']:.0f} s on the GPU")
+                     f"power limit {gpu['power_limit_watts']:.0f} W, {len(document['kernels'])} measurement{'s' * (len(document['kernels']) > 1)} in {document['gpu_seconds']:.0f} s on the GPU")
     return "\n".join(lines) + "\n"
 
 
@@ -169,11 +170,12 @@ def figure(rows, assemblers):
     order = sorted(points, key=points.get)
     low = min([warm(k)["time"]["ratio"] for row in rows.values() for k in row.values() if warm(k)] + [0.95])
     high = max([warm(k)["time"]["ratio"] for row in rows.values() for k in row.values() if warm(k)] + [1.05])
+    high = min(high, FARTHEST)
     left, right, top, height = 330, 900, 46, 17
     bottom = top + height * len(order)
 
     def x(ratio):
-        return left + (math.log(ratio) - math.log(low * 0.99)) / (math.log(high * 1.01) - math.log(low * 0.99)) * (right - left)
+        return left + (math.log(min(ratio, high * 1.01)) - math.log(low * 0.99)) / (math.log(high * 1.01) - math.log(low * 0.99)) * (right - left)
 
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 {bottom + 14}" font-family="sans-serif" font-size="11">',
            f'<rect width="1000" height="{bottom + 14}" fill="#fff"/>',
