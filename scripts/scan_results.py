@@ -166,7 +166,7 @@ def library_counts(report, most=12):
 def document():
     """The table of the document, made of what was recorded."""
     results = json.loads(arguments.output.read_text())
-    rows = ["| wheel | kernels as code | in PTX | with the text | CUTLASS's own | own name | by accident | seconds |",
+    rows = ["| wheel | kernels as code | in PTX | with the text | CUTLASS's own | own name | around it | seconds |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for wheel in results["wheels"]:
         summary = wheel["summary"]
