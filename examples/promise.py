@@ -96,7 +96,8 @@ def main():
     parser.add_argument("command", nargs="*", help="the application, behind --")
     options = parser.parse_args()
     if options.show:
-        return print_table(json.loads(pathlib.Path(options.show).read_text())["kernels"])
+        print_table(json.loads(pathlib.Path(options.show).read_text())["kernels"])
+        return 0
     if not options.policy or not options.command:
         parser.error("needs --policy and, behind --, the application")
     try:
