@@ -11,8 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto file = parse_launch_file(text, "fuzz.toml", "folder")) (void)make_plan(*file, {});
   if (const auto expression = Expression::parse(text.substr(0, text.find('\n')))) {
     Names names;
-    int64_t value = 1;
-    for (const std::string& name : expression->names()) names[name] = value *= -977;
+    uint64_t value = 1;  // wraps, to reach every corner
+    for (const std::string& name : expression->names())
+      names[name] = static_cast<int64_t>(value *= 0x9e3779b97f4a7c15);
     (void)expression->value(names);
   }
   return 0;
