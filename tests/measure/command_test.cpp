@@ -130,6 +130,29 @@ TEST_F(MeasureCommand, SaysWhatIsMissingOrWrong) {
   }
 }
 
+// The stand-in driver runs nothing of these kernels; what is looked at is what was made for it to
+// run.
+TEST_F(MeasureCommand, MakesBothBuildsByRealAssemblersAndTellsOneCodeFromTwo) {
+  const Completed done = call({NAMESAKE_SOURCE_DIR "/kernels/sgemm.toml",
+                               NAMESAKE_SOURCE_DIR "/kernels/saxpy.toml", "--assembler", "12.9.86",
+                               "--time-only", "--seconds", "0.05", "--json", path("m.json")});
+  if (done.err.find("namesake toolchain add") != std::string::npos)
+    GTEST_SKIP()
+        << "no ptxas 12.9.86 at hand: ./test fetches it, or type: namesake toolchain add 12.9.86";
+  ASSERT_EQ(done.exit_status, 0) << done.err;
+  const auto measurement = report::measurement_from_json(*read_file(path("m.json")));
+  ASSERT_TRUE(measurement) << measurement.error().message;
+  ASSERT_EQ(measurement->kernels.size(), 2u);
+  for (const report::KernelMeasurement& kernel : measurement->kernels) {
+    EXPECT_EQ(kernel.assembler, "12.9.86");
+    EXPECT_EQ(kernel.finding == report::Finding::same_code, kernel.symbol == "saxpy_vector")
+        << kernel.symbol;
+    EXPECT_EQ(kernel.a.identity == kernel.b.identity, kernel.symbol == "saxpy_vector");
+    ASSERT_FALSE(kernel.a.edits.empty());
+    EXPECT_NE(kernel.a.edits[0].find(".version 9.0 lowered to 8.8"), std::string::npos);
+  }
+}
+
 TEST_F(MeasureCommand, WritesAFirstLaunchFileOnceAndNotOverAnother) {
   std::filesystem::copy_file(NAMESAKE_SOURCE_DIR "/kernels/ptx/saxpy.ptx", path("mine.ptx"));
   EXPECT_EQ(call({"--new", path("mine.ptx")}, false).exit_status, 0);
