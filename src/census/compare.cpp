@@ -1,10 +1,8 @@
 #include "census/compare.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 
@@ -187,8 +185,7 @@ Result<report::Difference> compare(const Ledger& ledger, const Comparison& compa
   }
 
   report::Difference result;
-  auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  result.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+  result.date = utc_now();
   result.a = describe(comparison.a, comparison.b);
   result.b = describe(comparison.b, comparison.a);
   int64_t inexpressible = 0;

@@ -1,10 +1,8 @@
 #include "census/ledger.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "assembly/outcome.h"
@@ -181,9 +179,8 @@ Result<std::vector<Ledger::Wanted>> Ledger::want(const std::vector<CellKey>& key
 
 Status Ledger::begin_work() {
   if (worker_ != 0) return {};
-  auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   TRY(database_.prepare("INSERT INTO worker(began) VALUES(?)")
-          .bind(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)))
+          .bind(utc_now())
           .run());
   worker_ = database_.last_row();
   presence_.hold(worker_);

@@ -1,10 +1,8 @@
 #include "census/tell.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 
@@ -254,8 +252,7 @@ Result<report::Census> tell(const Ledger& ledger, const Selection& selection) {
   auto count = static_cast<int64_t>(cells.size());
   Builds builds = told_builds(std::move(cells));
   report::Census census = Telling(inputs, builds, assemblers, selection).tell();
-  auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  census.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+  census.date = utc_now();
   census.ledger = ledger.file().string();
   census.cells = count;
   census.assembler_seconds = cost.assembler_seconds;

@@ -1,6 +1,5 @@
 #include "measure/measure.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "measure/codes.h"
@@ -77,9 +76,7 @@ std::string progress_text(const report::KernelMeasurement& kernel, size_t job, s
 
 Result<report::Measurement> measure(const MeasureRequest& request) {
   report::Measurement result;
-  result.date = fmt::format(
-      "{:%Y-%m-%dT%H:%M:%SZ}",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  result.date = utc_now();
   result.confidence = request.care.confidence;
   result.dead_band = request.care.dead_band;
   if (request.cubin_a.empty()) {

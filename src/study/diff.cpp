@@ -4,12 +4,10 @@
 // each distinct code through the disassembler, in batches small enough to hold.
 #include "study/diff.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "report/explain.h"
@@ -295,7 +293,7 @@ double own_seconds() {
 
 Result<report::Difference> diff(const DiffRequest& request) {
   report::Difference result;
-  result.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  result.date = utc_now();
   auto [label_a, label_b] = labels(request.a, request.b);
   result.a = describe(request.a, label_a);
   result.b = describe(request.b, label_b);

@@ -2,7 +2,6 @@
 // architecture by itself, and what any of them found is put to all of them.
 #include "study/probe.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -372,9 +371,7 @@ std::vector<std::string> limits(const ProbeRequest& request) {
 
 Result<report::Probe> probe(const ProbeRequest& request) {
   report::Probe result;
-  result.date = fmt::format(
-      "{:%Y-%m-%dT%H:%M:%SZ}",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  result.date = utc_now();
   result.inside = request.inside;
   result.names = request.names;
   for (const Program& program : request.programs) {

@@ -1,6 +1,5 @@
 #include "study/scan.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -257,9 +256,7 @@ Result<report::Scan> scan(const ScanRequest& request) {
     if (request.stop && request.stop()) return error("interrupted");
   }
   scanner.finish();
-  scan.date = fmt::format(
-      "{:%Y-%m-%dT%H:%M:%SZ}",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  scan.date = utc_now();
   scan.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return scan;
 }

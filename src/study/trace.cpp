@@ -6,7 +6,6 @@
 // reader's to check: every look-up is counted, none is hidden.
 #include "study/trace.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -137,7 +136,7 @@ session::Settings trace_settings(bool all_tests) {
 
 report::Trace trace(const session::Recording& recording, const std::vector<toolchain::Tool>& tools) {
   report::Trace result;
-  result.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  result.date = utc_now();
 
   // The texts each call site asks with, over the whole recording.
   std::map<std::pair<std::string, uint64_t>, std::set<std::string>> asked;

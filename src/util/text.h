@@ -31,4 +31,7 @@ size_t edit_distance(std::string_view a, std::string_view b);
 // Dotted version numbers compare by number: 12.9 < 12.10.
 int compare_versions(std::string_view a, std::string_view b);
 
+// The moment, to the second: "2026-11-30T18:40:00Z".
+std::string utc_now();
+
 }  // namespace namesake

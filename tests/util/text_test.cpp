@@ -2,6 +2,8 @@
 
 #include <fnmatch.h>
 #include <gtest/gtest.h>
+
+#include <regex>
 #include <rapidcheck/gtest.h>
 
 #include <chrono>
@@ -60,6 +62,12 @@ TEST(ParseInteger, TakesTheWholeTextOrNothing) {
   EXPECT_EQ(parse_integer("-12"), -12);
   EXPECT_FALSE(parse_integer("12x"));
   EXPECT_FALSE(parse_integer(""));
+}
+
+TEST(Text, TheMomentIsWrittenAsADateInUtcThatSortsAsText) {
+  const std::string now = utc_now();
+  EXPECT_TRUE(std::regex_match(now, std::regex(R"(20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ)"))) << now;
+  EXPECT_LE(now, utc_now());
 }
 
 }  // namespace
