@@ -2,11 +2,10 @@
 
 #include <fnmatch.h>
 #include <gtest/gtest.h>
-
-#include <regex>
 #include <rapidcheck/gtest.h>
 
 #include <chrono>
+#include <regex>
 
 namespace namesake {
 namespace {
