@@ -50,6 +50,37 @@ FunctionCode read_machine_code(const json& value) {
   return code;
 }
 
+// The CBOR reader calls itself for each level of nesting, so what nests deeper than we ever write is
+// refused before it is read: a file must not be able to exhaust the stack.
+struct Depth : json::json_sax_t {
+  static constexpr int kMost = 8;
+  int now = 0;
+  bool enter() { return ++now <= kMost; }
+  bool leave() { return --now, true; }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(std::size_t) override { return enter(); }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_array() override { return leave(); }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+};
+
+// Throws as the reader does.
+json read_bytes(std::string_view bytes) {
+  Depth depth;
+  if (!json::sax_parse(bytes, &depth, json::input_format_t::cbor)) return nullptr;
+  return json::from_cbor(bytes);
+}
+
 }  // namespace
 
 std::string encoded(const Outcome& outcome) {
@@ -74,7 +105,7 @@ std::string encoded(const Outcome& outcome) {
 
 std::optional<Outcome> decoded_outcome(std::string_view bytes) {
   try {
-    json value = json::from_cbor(bytes);
+    json value = read_bytes(bytes);
     if (value.at("format") != kFormat) return std::nullopt;
     Outcome outcome;
     outcome.failure = value.at("failure");
@@ -107,7 +138,7 @@ std::string encoded_code(const FunctionCode& code) {
 
 std::optional<FunctionCode> decoded_code(std::string_view bytes) {
   try {
-    return read_machine_code(json::from_cbor(bytes));
+    return read_machine_code(read_bytes(bytes));
   } catch (const json::exception&) {
     return std::nullopt;
   }

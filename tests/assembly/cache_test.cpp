@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "assembly/outcome.h"
 #include "util/file.h"
 
 namespace namesake::assembly {
@@ -89,6 +90,11 @@ TEST(NoCache, WithoutAFolderNothingIsRemembered) {
   Cache cache({}, "salt");
   cache.remember("key", Outcome());
   EXPECT_FALSE(cache.find("key"));
+}
+
+TEST(Outcome, BytesThatNestWithoutEndAreNone) {
+  EXPECT_FALSE(decoded_outcome(std::string(1 << 20, '\x81')));
+  EXPECT_FALSE(decoded_code(std::string(1 << 20, '\x81')));
 }
 
 }  // namespace
