@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 #include <lz4.h>
+#define ZSTD_STATIC_LINKING_ONLY  // block by block
 #include <zstd.h>
 
 #include <algorithm>
@@ -67,6 +68,21 @@ ZSTD_DCtx* zstd_context() {
 tl::unexpected<Error> undone(std::string_view origin, const char* format) {
   return error(fmt::format("{}: damaged: its {} data does not unpack to the size it claims", origin,
                            format));
+}
+
+// Room for the entry as large as it claims to be, if the claim can be true.
+Result<char*> make_room(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
+                        Room& storage) {
+  if (entry.unpacked_bytes > limit) {
+    return error(fmt::format("{}: would unpack to {} bytes, more than the {} that are allowed",
+                             origin, entry.unpacked_bytes, limit));
+  }
+  if (entry.unpacked_bytes > kSmall && entry.unpacked_bytes / kMostPacked > entry.data.size()) {
+    return error(fmt::format(
+        "{}: claims {} bytes out of {}; no compiler's output packs so well, so it is left packed",
+        origin, entry.unpacked_bytes, entry.data.size()));
+  }
+  return storage.of(entry.unpacked_bytes);
 }
 
 }  // namespace
@@ -122,59 +138,68 @@ Result<Fatbin> parse_fatbin(Bytes file, std::string_view origin) {
   return fatbin;
 }
 
-std::optional<Bytes> HeadUnpacker::first(uint64_t bytes) {
-  if (entry_.packing == Packing::none) return entry_.data.substr(0, bytes);
-  if (bytes > entry_.unpacked_bytes) return std::nullopt;
-  if (storage_.size() < bytes) storage_.resize(bytes);
+Result<HeadUnpacker> HeadUnpacker::start(const FatbinEntry& entry, uint64_t limit,
+                                         std::string_view origin, Room& storage) {
+  TRY_ASSIGN(char* room, make_room(entry, limit, origin, storage));
+  if (entry.packing == Packing::zstd) ZSTD_decompressBegin(zstd_context());
+  return HeadUnpacker(entry, storage, room);
+}
+
+bool HeadUnpacker::whole() const {
+  bool all_taken = entry_.packing == Packing::lz4 || taken_ == entry_.data.size();
+  return given_ == entry_.unpacked_bytes && all_taken;
+}
+
+std::optional<Bytes> HeadUnpacker::more() {
   if (entry_.packing == Packing::lz4) {  // which is fast enough to begin anew
-    if (entry_.data.size() > LZ4_MAX_INPUT_SIZE || bytes > LZ4_MAX_INPUT_SIZE) return std::nullopt;
-    int written = LZ4_decompress_safe_partial(entry_.data.data(), storage_.data(),
-                                              static_cast<int>(entry_.data.size()),
-                                              static_cast<int>(bytes), static_cast<int>(bytes));
+    constexpr size_t kFirst = 16384;
+    size_t bytes = std::min<size_t>(std::max(kFirst, given_ * 2), entry_.unpacked_bytes);
+    if (bytes == given_ || entry_.data.size() > LZ4_MAX_INPUT_SIZE || bytes > LZ4_MAX_INPUT_SIZE)
+      return std::nullopt;
+    int written =
+        LZ4_decompress_safe_partial(entry_.data.data(), room_, static_cast<int>(entry_.data.size()),
+                                    static_cast<int>(bytes), static_cast<int>(bytes));
     if (written < 0 || static_cast<uint64_t>(written) != bytes) return std::nullopt;
-    return Bytes(storage_).substr(0, bytes);
+    given_ = bytes;
+    return storage_.first(given_);
   }
+  for (size_t before = given_; given_ == before;) {
+    if (!next_block()) return std::nullopt;
+  }
+  return storage_.first(given_);
+}
+
+// The next part of a zstd frame: a block, which goes right behind those before it, or a header.
+bool HeadUnpacker::next_block() {
   ZSTD_DCtx* context = zstd_context();
-  if (given_ == 0) ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
-  ZSTD_outBuffer out{storage_.data(), bytes, given_};
-  ZSTD_inBuffer in{entry_.data.data(), entry_.data.size(), taken_};
-  while (out.pos < out.size) {
-    size_t before = out.pos + in.pos, left = ZSTD_decompressStream(context, &out, &in);
-    if (ZSTD_isError(left) || left == 0 || out.pos + in.pos == before) break;
-  }
-  taken_ = in.pos;
-  given_ = out.pos;
-  if (given_ != bytes) return std::nullopt;
-  return Bytes(storage_).substr(0, bytes);
+  size_t bytes = ZSTD_nextSrcSizeToDecompress(context);
+  if (bytes == 0 || bytes > entry_.data.size() - taken_) return false;
+  Bytes part = entry_.data.substr(taken_, bytes);
+  size_t written = ZSTD_decompressContinue(context, room_ + given_, entry_.unpacked_bytes - given_,
+                                           part.data(), bytes);
+  if (ZSTD_isError(written)) return false;
+  taken_ += bytes;
+  given_ += written;
+  return true;
 }
 
 Result<Bytes> unpack(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
-                     std::string& storage) {
+                     Room& storage) {
   if (entry.packing == Packing::none) return entry.data;
-  if (entry.unpacked_bytes > limit) {
-    return error(fmt::format("{}: would unpack to {} bytes, more than the {} that are allowed",
-                             origin, entry.unpacked_bytes, limit));
-  }
-  if (entry.unpacked_bytes > kSmall && entry.unpacked_bytes / kMostPacked > entry.data.size()) {
-    return error(fmt::format(
-        "{}: claims {} bytes out of {}; no compiler's output packs so well, so it is left packed",
-        origin, entry.unpacked_bytes, entry.data.size()));
-  }
-  if (storage.size() < entry.unpacked_bytes) storage.resize(entry.unpacked_bytes);
+  TRY_ASSIGN(char* room, make_room(entry, limit, origin, storage));
   if (entry.packing == Packing::lz4) {
     if (entry.data.size() > LZ4_MAX_INPUT_SIZE || entry.unpacked_bytes > LZ4_MAX_INPUT_SIZE)
       return undone(origin, "LZ4");
-    int written =
-        LZ4_decompress_safe(entry.data.data(), storage.data(), static_cast<int>(entry.data.size()),
-                            static_cast<int>(entry.unpacked_bytes));
+    int written = LZ4_decompress_safe(entry.data.data(), room, static_cast<int>(entry.data.size()),
+                                      static_cast<int>(entry.unpacked_bytes));
     if (written < 0 || static_cast<uint64_t>(written) != entry.unpacked_bytes)
       return undone(origin, "LZ4");
   } else {
-    size_t written = ZSTD_decompressDCtx(zstd_context(), storage.data(), entry.unpacked_bytes,
+    size_t written = ZSTD_decompressDCtx(zstd_context(), room, entry.unpacked_bytes,
                                          entry.data.data(), entry.data.size());
     if (ZSTD_isError(written) || written != entry.unpacked_bytes) return undone(origin, "zstd");
   }
-  return Bytes(storage).substr(0, entry.unpacked_bytes);
+  return storage.first(entry.unpacked_bytes);
 }
 
 }  // namespace namesake::cubin

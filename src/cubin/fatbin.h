@@ -10,6 +10,7 @@
 
 #include "util/cursor.h"
 #include "util/error.h"
+#include "util/room.h"
 
 namespace namesake::cubin {
 
@@ -42,19 +43,28 @@ Result<Fatbin> parse_fatbin(Bytes file, std::string_view origin);
 // memory is used again. Never more than `limit` bytes, nor more than a compiler's output can be
 // packed to.
 Result<Bytes> unpack(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
-                     std::string& storage);
+                     Room& storage);
 
-// The beginning of an entry's content, as much as is asked for, each time more.
+// A packed entry's content from its beginning, as much as is wanted. One at a time in a thread.
 class HeadUnpacker {
  public:
-  HeadUnpacker(const FatbinEntry& entry, std::string& storage) : entry_(entry), storage_(storage) {}
-  // Nothing where so much cannot be had; unpack() says why. One unpacker at a time in a thread.
-  std::optional<Bytes> first(uint64_t bytes);
+  // The same errors as unpack(), as far as they can be known from the claims.
+  static Result<HeadUnpacker> start(const FatbinEntry& entry, uint64_t limit,
+                                    std::string_view origin, Room& storage);
+  // All that was given before and more behind it, at the same place in memory. Nothing at the end,
+  // and where the data is damaged: unpack() says how.
+  std::optional<Bytes> more();
+  bool whole() const;
 
  private:
+  HeadUnpacker(const FatbinEntry& entry, const Room& storage, char* room)
+      : entry_(entry), storage_(storage), room_(room) {}
+  bool next_block();
+
   const FatbinEntry& entry_;
-  std::string& storage_;
-  size_t taken_ = 0, given_ = 0;  // of the packed bytes, and as many unpacked, by zstd
+  const Room& storage_;
+  char* room_;
+  size_t taken_ = 0, given_ = 0;  // of the packed bytes, and as many unpacked
 };
 
 }  // namespace namesake::cubin

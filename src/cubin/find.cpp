@@ -4,21 +4,20 @@
 // bytes that are nothing else, and what is found says itself how long it is. The bytes of one find
 // are not searched again, or each cubin that is not packed would be found twice.
 //
-// The search must cost less than reading the file from memory: words of four bytes are compared
-// with the four that any position of the pattern puts into an aligned word, in blocks without a
-// branch, which compilers turn into vector code; only a block with a match is looked at byte by
-// byte.
+// The search must cost less than reading the file from memory: two bytes of each pattern that are
+// rare in programs are looked for in small blocks, without a branch, which compilers turn into
+// vector code; only a block that has them is looked at byte by byte. And most of a library that
+// holds much GPU code is finds, which are stepped over and not even read from the disk here: that
+// is why one thread does it, from the front to the end.
 //
 // Not found: code that an application packs or encrypts in a way of its own.
 #include "cubin/find.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "cubin/elf.h"
 #include "cubin/fatbin.h"
-#include "util/pool.h"
 
 namespace namesake::cubin {
 namespace {
@@ -29,47 +28,32 @@ constexpr Bytes kElf64(
     7);
 constexpr uint16_t kCudaMachine = 190;
 constexpr size_t kElfHeader = 64, kSectionRow = 64, kProgramRow = 56;
-constexpr size_t kBlock = 4096, kChunk = size_t{8} << 20;
+constexpr size_t kBlock = 512;
 
-constexpr uint32_t word(Bytes pattern, size_t at) {
-  uint32_t value = 0;
-  for (size_t i = 4; i-- > 0;) value = value << 8 | static_cast<uint8_t>(pattern[at + i]);
-  return value;
-}
-
-// Whether the block may hold the start of a pattern: every start puts its bytes k … k + 3 into an
-// aligned word, for one k of 0 … 3.
-bool may_hold(const char* block, size_t bytes) {
-  constexpr uint32_t kWords[] = {
-      word(kFatbinMagic, 0), word(kFatbinMagic, 1), word(kFatbinMagic, 2), word(kFatbinMagic, 3),
-      word(kElf64, 0),       word(kElf64, 1),       word(kElf64, 2),       word(kElf64, 3)};
-  uint32_t any = 0;
-  for (size_t i = 0; i < bytes / 4; ++i) {
-    uint32_t value;
-    std::memcpy(&value, block + i * 4, 4);
-    for (uint32_t each : kWords) any |= value == each;
+// Whether a pattern may start in the block, of which a little more than kBlock bytes are given.
+bool may_hold(Bytes block) {
+  const char* at = block.data();
+  uint8_t any = 0;
+  for (size_t i = 0; i < kBlock; ++i) {
+    any |= int{at[i + 2] == kFatbinMagic[2]} & int{at[i + 3] == kFatbinMagic[3]};
+    any |= int{at[i + 3] == kElf64[3]} & int{at[i + 4] == kElf64[4]};
   }
   return any != 0;
 }
 
-// Starts within [begin, end); what follows a start may reach beyond.
-std::vector<uint64_t> starts_in(Bytes file, size_t begin, size_t end) {
-  std::vector<uint64_t> starts;
-  for (size_t block = begin; block < end; block += kBlock) {
-    // A start in the block's last bytes has its aligned word in the next block.
-    size_t stop = std::min(block + kBlock, end), seen = std::min(stop + 8, file.size());
-    bool last = seen - block < kBlock + 8;
-    if (!last && !may_hold(file.data() + block, kBlock + 8)) continue;
-    Bytes view = file.substr(0, seen);
-    for (size_t at = block; at < stop; ++at) {
-      char first = view[at];
-      if (first != kFatbinMagic[0] && first != kElf64[0]) continue;
-      if (file.compare(at, kFatbinMagic.size(), kFatbinMagic) == 0 ||
-          file.compare(at, kElf64.size(), kElf64) == 0)
-        starts.push_back(at);
+// Where the next pattern starts, at or behind `from`.
+size_t next_start(Bytes file, size_t from) {
+  for (; from < file.size(); from += kBlock) {
+    Bytes block = file.substr(from, kBlock + kFatbinMagic.size());
+    if (block.size() == kBlock + kFatbinMagic.size() && !may_hold(block)) continue;
+    for (size_t i = 0; i < std::min(kBlock, block.size()); ++i) {
+      if (block[i] == kFatbinMagic[0] || block[i] == kElf64[0]) {
+        Bytes rest = block.substr(i);
+        if (rest.starts_with(kFatbinMagic) || rest.starts_with(kElf64)) return from + i;
+      }
     }
   }
-  return starts;
+  return Bytes::npos;
 }
 
 struct ElfShape {
@@ -181,35 +165,27 @@ std::string section_at(const std::vector<HostSection>& sections, uint64_t offset
 
 }  // namespace
 
-std::vector<Find> find_code(Bytes file, int workers) {
-  std::vector<std::vector<uint64_t>> starts((file.size() + kChunk - 1) / kChunk);
-  for_each_parallel(starts.size(), workers, [&](size_t i) {
-    starts[i] = starts_in(file, i * kChunk, std::min((i + 1) * kChunk, file.size()));
-  });
+std::vector<Find> find_code(Bytes file) {
   std::vector<HostSection> sections = host_sections(file);
   std::vector<Find> finds;
-  uint64_t free = 0;
-  for (const std::vector<uint64_t>& chunk : starts) {
-    for (uint64_t offset : chunk) {
-      if (offset < free) continue;
-      Find find;
-      find.offset = offset;
-      find.bytes = file.substr(offset);
-      find.fatbin = find.bytes.starts_with(kFatbinMagic);
-      if (find.fatbin) {
-        uint64_t size = 0;
-        if (!begins_a_fatbin(find.bytes, size)) continue;
-        if (auto whole = slice(find.bytes, 0, checked_add(size, 16).value_or(UINT64_MAX)))
-          find.bytes = *whole;
-      } else {
-        auto shape = elf_shape(find.bytes);
-        if (!shape || shape->machine != kCudaMachine) continue;
-        find.bytes = find.bytes.substr(0, cubin_extent(find.bytes, *shape));
-      }
-      find.section = section_at(sections, offset);
-      free = offset + find.bytes.size();
-      finds.push_back(std::move(find));
+  for (size_t at = next_start(file, 0); at != Bytes::npos; at = next_start(file, at)) {
+    Find find;
+    find.offset = at++;
+    find.bytes = file.substr(find.offset);
+    find.fatbin = find.bytes.starts_with(kFatbinMagic);
+    if (find.fatbin) {
+      uint64_t size = 0;
+      if (!begins_a_fatbin(find.bytes, size)) continue;
+      if (auto whole = slice(find.bytes, 0, checked_add(size, 16).value_or(UINT64_MAX)))
+        find.bytes = *whole;
+    } else {
+      auto shape = elf_shape(find.bytes);
+      if (!shape || shape->machine != kCudaMachine) continue;
+      find.bytes = find.bytes.substr(0, cubin_extent(find.bytes, *shape));
     }
+    find.section = section_at(sections, find.offset);
+    at = find.offset + find.bytes.size();
+    finds.push_back(std::move(find));
   }
   return finds;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,6 @@ struct Find {
 };
 
 // In the order of the file; finds do not overlap.
-std::vector<Find> find_code(Bytes file, int workers);
+std::vector<Find> find_code(Bytes file);
 
 }  // namespace namesake::cubin

@@ -55,22 +55,21 @@ Result<Listing> list_functions(Bytes file, std::string_view origin) {
 }
 
 Result<Listing> list_entry(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
-                           std::string& storage, uint64_t& unpacked) {
+                           Room& storage, uint64_t& unpacked) {
   if (entry.packing != Packing::none) {
-    constexpr uint64_t kFirst = 16384;
-    HeadUnpacker unpacker(entry, storage);
-    uint64_t bytes = 0;
-    for (uint64_t next = kFirst; next < entry.unpacked_bytes / 4 * 3 && next <= limit; next *= 2) {
-      auto head = unpacker.first(next);
-      if (!head) break;
-      bytes = next;
-      if (next == kFirst && !has_usual_layout(*head)) break;
-      if (auto listing = list_head(*head, entry.unpacked_bytes)) {
-        unpacked += bytes;
+    TRY_ASSIGN(HeadUnpacker unpacker, HeadUnpacker::start(entry, limit, origin, storage));
+    HeadReader reader(entry.unpacked_bytes);
+    Bytes head;
+    while (auto more = unpacker.more()) {
+      head = *more;
+      if (auto listing = reader.read(head)) {
+        unpacked += head.size();
         return *listing;
       }
     }
-    unpacked += bytes + entry.unpacked_bytes;
+    unpacked += head.size();
+    if (unpacker.whole()) return list_functions(head, origin);
+    unpacked += entry.unpacked_bytes;  // what is wrong with it, unpack() says
   }
   TRY_ASSIGN(Bytes file, unpack(entry, limit, origin, storage));
   return list_functions(file, origin);

@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cubin/elf.h"
 #include "cubin/fatbin.h"
 #include "util/cursor.h"
 #include "util/error.h"
+#include "util/room.h"
 
 namespace namesake::cubin {
 
@@ -32,14 +34,31 @@ Listing list_elf(const Elf& elf);
 Result<Listing> list_functions(Bytes file, std::string_view origin);
 
 // The same from the first bytes alone of a cubin of so many, where they tell everything beyond
-// doubt. Nothing where they do not, which more of them may: but never where the layout is another
-// one.
+// doubt. Nothing where they do not, which more of them may.
 std::optional<Listing> list_head(Bytes head, uint64_t whole_bytes);
-bool has_usual_layout(Bytes head);
+
+// For heads that grow: each begins with the one before, at the same place in memory.
+class HeadReader {
+ public:
+  explicit HeadReader(uint64_t whole_bytes) : whole_bytes_(whole_bytes) {}
+  std::optional<Listing> read(Bytes head);
+
+ private:
+  void find_functions(Bytes head, uint16_t section_count);
+  bool find_registers(Bytes head);
+
+  uint64_t whole_bytes_;
+  bool gave_up_ = false;  // it is laid out in another way
+  size_t next_try_ = 0;   // the least size that is worth another look
+  size_t at_ = 0;         // what is looked for stands at or behind it: symbols, then attributes
+  int places_ = 0;        // where symbols seemed to stand and did not
+  std::vector<std::pair<uint32_t, ListedFunction>> functions_;  // with their symbols' numbers
+  size_t symbols_ = 0;
+};
 
 // The functions of a cubin in a fatbin, unpacking no more of it than is needed. `unpacked` is added
 // the bytes that were. The views live as long as `storage` is left alone.
 Result<Listing> list_entry(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
-                           std::string& storage, uint64_t& unpacked);
+                           Room& storage, uint64_t& unpacked);
 
 }  // namespace namesake::cubin

@@ -143,7 +143,7 @@ class Walker {
       uint64_t number = 0;
       cubin::FatbinEntry entry;
     };
-    std::vector<cubin::Find> finds = cubin::find_code(file, workers);
+    std::vector<cubin::Find> finds = cubin::find_code(file);
     std::vector<Entry> entries;
     for (const cubin::Find& find : finds) {
       if (!find.fatbin) {
@@ -183,7 +183,7 @@ class Walker {
   }
 
   void show(Piece& piece, const cubin::FatbinEntry& entry) {
-    thread_local std::string storage;
+    thread_local Room storage;
     std::string origin = piece.entry
                              ? fmt::format("{}: entry {} of the fatbin at {:#x}", piece.container,
                                            piece.entry, piece.offset)

@@ -21,7 +21,7 @@ std::string fixture(const std::string& name) {
 }
 
 std::string unpacked(const FatbinEntry& entry) {
-  std::string storage;
+  Room storage;
   auto content = unpack(entry, kLimit, "entry", storage);
   EXPECT_TRUE(content) << (content ? "" : content.error().message);
   return content ? std::string(*content) : "";
@@ -31,7 +31,7 @@ std::string failure(const std::string& file, uint64_t limit = kLimit) {
   auto fatbin = parse_fatbin(file, "x");
   if (!fatbin) return fatbin.error().message;
   if (!fatbin->damage.empty()) return fatbin->damage;
-  std::string storage;
+  Room storage;
   for (const FatbinEntry& entry : fatbin->entries) {
     auto content = unpack(entry, limit, "entry", storage);
     if (!content) return content.error().message;
@@ -148,7 +148,7 @@ TEST(Find, code_is_found_wherever_it_lies_and_once) {
   for (size_t shift : {0, 1, 3, 4090, 4095, 4096, 8191}) {
     std::string file =
         std::string(shift, '\x7f') + fatbin + std::string(shift % 7, 'P') + cubin + "rest";
-    std::vector<Find> finds = find_code(file, 2);
+    std::vector<Find> finds = find_code(file);
     ASSERT_EQ(finds.size(), 2u) << shift;
     EXPECT_TRUE(finds[0].fatbin);
     EXPECT_EQ(finds[0].offset, shift);
@@ -164,12 +164,12 @@ TEST(Find, neither_a_host_program_nor_half_a_pattern_is_code) {
   ASSERT_TRUE(own);
   // This test holds the fatbin's magic number among its own constants.
   ASSERT_NE(own->find(kFatbinMagic), std::string::npos);
-  EXPECT_TRUE(find_code(*own, 2).empty());
-  EXPECT_TRUE(find_code(std::string(kFatbinMagic), 1).empty());
+  EXPECT_TRUE(find_code(*own).empty());
+  EXPECT_TRUE(find_code(std::string(kFatbinMagic)).empty());
   EXPECT_TRUE(
-      find_code(std::string("\x50\xed\x55\xba\x02\x00\x10\x00 and more bytes than that", 30), 1)
+      find_code(std::string("\x50\xed\x55\xba\x02\x00\x10\x00 and more bytes than that", 30))
           .empty());
-  EXPECT_TRUE(find_code("", 1).empty());
+  EXPECT_TRUE(find_code("").empty());
 }
 
 // Code that compares with the number must not hide what lies behind it, whatever size its bytes
@@ -178,7 +178,7 @@ TEST(Find, the_magic_number_in_a_programs_code_hides_nothing) {
   std::string fatbin = fatbin_of({{"some content"}});
   std::string file =
       std::string(kFatbinMagic) + std::string(7, '\x02') + std::string(40, '\0') + fatbin;
-  std::vector<Find> finds = find_code(file, 1);
+  std::vector<Find> finds = find_code(file);
   ASSERT_EQ(finds.size(), 1u);
   EXPECT_EQ(finds[0].bytes, fatbin);
 }

@@ -25,9 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace namesake;
   constexpr uint64_t kLimit = 1 << 22;
   Bytes file(reinterpret_cast<const char*>(data), size);
-  std::string storage;
+  Room storage;
   uint64_t end = 0;
-  for (const cubin::Find& find : cubin::find_code(file, 1)) {
+  for (const cubin::Find& find : cubin::find_code(file)) {
     require(find.offset >= end && find.offset + find.bytes.size() <= size);
     end = find.offset + find.bytes.size();
     if (!find.fatbin) {

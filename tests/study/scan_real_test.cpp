@@ -41,17 +41,17 @@ TEST_F(RealLibraries, are_read_whole) {
 
 TEST_F(RealLibraries, tell_by_the_heads_of_their_cubins_what_whole_cubins_tell) {
   int64_t cubins = 0, different = 0;
+  Room head, whole;
   for (const std::filesystem::path& path : files_) {
     auto file = MappedFile::open(path);
     ASSERT_TRUE(file) << file.error().message;
-    for (const cubin::Find& find : cubin::find_code(file->bytes(), available_processors())) {
+    for (const cubin::Find& find : cubin::find_code(file->bytes())) {
       if (!find.fatbin) continue;
       auto fatbin = cubin::parse_fatbin(find.bytes, path.string());
       ASSERT_TRUE(fatbin) << fatbin.error().message;
       for (const cubin::FatbinEntry& entry : fatbin->entries) {
         if (entry.content != cubin::Content::cubin) continue;
         constexpr uint64_t kLimit = uint64_t{1} << 30;
-        std::string head, whole;
         uint64_t unpacked = 0;
         auto quick = cubin::list_entry(entry, kLimit, "entry", head, unpacked);
         auto content = cubin::unpack(entry, kLimit, "entry", whole);
