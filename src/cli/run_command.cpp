@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,7 +22,7 @@ namespace {
 struct Options {
   std::vector<std::string> treat, untreat, assemblers;
   std::string policy;
-  bool strict = false, audit = false, shared_caches = false, no_guard = false;
+  bool strict = false, audit = false, shared_caches = false, no_guard = false, verbose = false;
   int timeout = 600;
   CLI::App* app = nullptr;
 };
@@ -122,11 +123,17 @@ void print_counts(const session::Outcome& outcome, const Global& global) {
     fmt::print(stderr, "namesake: {} name tests kept the natural answer: a rule depends on the architecture, and it was not known there\n", unknown);
   }
   for (const session::Finding& finding : outcome.findings) fmt::print(stderr, "namesake: {}\n", finding.sentence);
-  if (!global.quiet && !outcome.moved_caches.empty()) {
-    std::set<std::string> owners;
-    for (const session::MovedCache& cache : outcome.moved_caches) owners.insert(cache.owner);
-    fmt::print(stderr, "namesake: compile caches of this run's own: {}\n", fmt::join(owners, ", "));
-  }
+}
+
+// Which compile caches this run had to itself, whether or not their tools were in use.
+void print_caches(const std::vector<session::MovedCache>& caches, bool verbose) {
+  std::set<std::string> owners;
+  for (const session::MovedCache& cache : caches) owners.insert(cache.owner);
+  std::string folder = std::filesystem::path(caches.front().value).parent_path().string();
+  fmt::print(stderr, "namesake: the compile caches of {} tools were this run's own, in {}{}\n", owners.size(), folder,
+             verbose ? ":" : " (--verbose lists them)");
+  if (!verbose) return;
+  for (const session::MovedCache& cache : caches) fmt::print(stderr, "  {:22} {}={}\n", cache.owner, cache.variable, cache.value);
 }
 
 Result<int> run_command(const Options& options, const Global& global) {
@@ -162,6 +169,7 @@ Result<int> run_command(const Options& options, const Global& global) {
     return outcome.exit_status;
   }
   print_counts(outcome, global);
+  if (!global.quiet && !outcome.moved_caches.empty()) print_caches(outcome.moved_caches, options.verbose);
   bool came_short = outcome.counts.unseen > 0 || outcome.counts.nothing_assembled;
   if (options.strict && came_short && outcome.exit_status == 0 && outcome.signal == 0) {
     return error("--strict: not every assembler was seen at work");
@@ -186,6 +194,7 @@ Command add_run(CLI::App& root, const Global& global) {
   app->add_flag("--audit", options->audit, "by LD_AUDIT instead of LD_PRELOAD: reaches RTLD_DEEPBIND and dlmopen too");
   app->add_option("--timeout", options->timeout, "seconds after which a treated assembler counts as hung and runs naturally")->capture_default_str()->check(CLI::PositiveNumber)->type_name("N");
   app->add_flag("--shared-caches", options->shared_caches, "leave compile caches where they are: treated code may then reach later natural runs");
+  app->add_flag("-v,--verbose", options->verbose, "list the compile caches that are this run's own");
   app->add_flag("--no-guard", options->no_guard, "no natural run to fall back on when a treated assembler fails");
   app->footer("Examples:\n  namesake run --treat 'gemm*' -- make -j8\n  namesake run --untreat '*' -- python bench.py\n  namesake run --policy tuned.toml --strict -- ./app\n"
               "Ends with four counts on stderr: functions treated, functions left, assemblers unseen, nothing assembled.\n"

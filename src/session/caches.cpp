@@ -36,8 +36,8 @@ std::vector<MovedCache> caches_for(const std::string& key, const std::filesystem
   for (const Known& each : known) {
     result.push_back({each.owner, each.variable, (base / each.folder).string()});
   }
-  result.push_back({"sccache's server", "SCCACHE_SERVER_UDS", (base / "sccache.socket").string()});
-  result.push_back({"sccache's server", "SCCACHE_IDLE_TIMEOUT", "30"});
+  result.push_back({"sccache", "SCCACHE_SERVER_UDS", (base / "sccache.socket").string()});
+  result.push_back({"sccache", "SCCACHE_IDLE_TIMEOUT", "30"});
   return result;
 }
 

@@ -175,6 +175,17 @@ TEST_F(Tool, RunWithoutAnythingToDecideIsAnErrorOfOurs) {
   EXPECT_EQ(call({"run", "--treat", "*"}).exit_status, 125);
 }
 
+TEST_F(Tool, RunTellsInOneLineWhichCachesWereItsOwnAndListsThemWhenAsked) {
+  Completed brief = call({"run", "--treat", "*", "--", "true"});
+  size_t line = brief.err.find("compile caches");
+  ASSERT_NE(line, std::string::npos) << brief.err;
+  EXPECT_EQ(brief.err.find("TRITON_CACHE_DIR"), std::string::npos) << brief.err;
+  EXPECT_NE(brief.err.find(folder.path().string(), line), std::string::npos) << brief.err;
+  Completed whole = call({"run", "--verbose", "--treat", "*", "--", "true"});
+  EXPECT_NE(whole.err.find("TRITON_CACHE_DIR=" + folder.path().string()), std::string::npos) << whole.err;
+  EXPECT_EQ(call({"run", "--shared-caches", "--treat", "*", "--", "true"}).err.find("caches"), std::string::npos);
+}
+
 TEST_F(Tool, RunRefusesToBeNested) {
   Completed done = call({"run", "--treat", "*", "--", NAMESAKE_BINARY_DIR "/namesake", "run", "--treat", "*", "--", "true"});
   EXPECT_EQ(done.exit_status, 125) << done.err;
