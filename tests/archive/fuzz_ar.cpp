@@ -1,7 +1,7 @@
 // Any bytes as an archive: an error or members inside the file that share no bytes.
 #include <cstdint>
-#include <cstdlib>
 
+#include "../util/fuzz.h"
 #include "archive/ar.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const char* last = file.data();
   for (const archive::ArMember& member : *members) {
     if (member.data.empty()) continue;
-    if (member.data.data() < last || member.data.data() + member.data.size() > file.data() + size)
-      std::abort();
+    require(member.data.data() >= last &&
+            member.data.data() + member.data.size() <= file.data() + size);
     last = member.data.data() + member.data.size();
   }
   return 0;

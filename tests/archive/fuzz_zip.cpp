@@ -1,17 +1,9 @@
 // Any bytes as a zip file: an error or members inside the file, each of which unpacks to what it
 // claims or not at all.
 #include <cstdint>
-#include <cstdlib>
 
+#include "../util/fuzz.h"
 #include "archive/zip.h"
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace namesake;

@@ -1,17 +1,9 @@
 // Any bytes: an error or a module whose views lie inside the file and whose memory is bounded by
 // it.
 #include <cstdint>
-#include <cstdlib>
 
+#include "../util/fuzz.h"
 #include "cubin/cubin.h"
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace namesake;

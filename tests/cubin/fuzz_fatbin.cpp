@@ -1,17 +1,13 @@
 // Any bytes: what is found lies inside the file, and every entry unpacks to what it claims or not
 // at all, through both unpackers.
 #include <cstdint>
-#include <cstdlib>
 
+#include "../util/fuzz.h"
 #include "cubin/fatbin.h"
 #include "cubin/find.h"
 #include "cubin/listing.h"
 
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void list(namesake::Bytes file) {
   auto listing = namesake::cubin::list_functions(file, "input");

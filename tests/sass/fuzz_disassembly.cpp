@@ -3,19 +3,15 @@
 // (one byte each), the code's bytes as far as they go, then the text.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
+#include "../util/fuzz.h"
 #include "sass/sass.h"
 
 namespace {
 
 using namespace namesake;
 using namespace namesake::sass;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void require_valid(const Function& a, const Function& b) {
   int32_t next_a = 0, next_b = 0;
