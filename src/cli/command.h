@@ -29,6 +29,7 @@ struct Command {
 Command add_diff(CLI::App& root, const Global& global);
 Command add_trace(CLI::App& root, const Global& global);
 Command add_run(CLI::App& root, const Global& global);
+Command add_ab(CLI::App& root, const Global& global);
 Command add_census(CLI::App& root, const Global& global);
 Command add_scan(CLI::App& root, const Global& global);
 Command add_probe(CLI::App& root, const Global& global);

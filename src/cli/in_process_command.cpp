@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "ab/nvrtc_program.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "gpu/jit.h"
@@ -30,7 +31,7 @@ Command add_in_process(CLI::App& root, const Global&) {
   auto options = std::make_shared<Options>();
   CLI::App* app = root.add_subcommand("assemble-in-process", "Assemble one file by a library");
   app->group("");
-  app->add_option("kind", options->kind)->required()->check(CLI::IsMember({"nvrtc", "nvjitlink", "driver"}));
+  app->add_option("kind", options->kind)->required()->check(CLI::IsMember({"nvrtc", "nvrtc-program", "nvjitlink", "driver"}));
   app->add_option("library", options->library)->required();
   app->add_option("architecture", options->architecture)->required();
   app->add_option("input", options->input)->required();
@@ -38,6 +39,10 @@ Command add_in_process(CLI::App& root, const Global&) {
   Command command;
   command.app = app;
   command.run = [options]() -> Result<int> {
+    if (options->kind == "nvrtc-program") {
+      TRY(ab::compile_request(options->input, options->output));
+      return 0;
+    }
     TRY_ASSIGN(std::string text, read_file(options->input));
     std::string cubin;
     if (options->kind == "nvrtc") {

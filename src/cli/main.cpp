@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "ab/witness.h"
 #include "cli/command.h"
 #include "cli/spill_check.h"
 #include "session/guard.h"
@@ -16,6 +17,7 @@ using namespace namesake;
 
 int main(int argc, char** argv) {
   // Started by the hook as the guard of a treated assembler, not by a person.
+  if (ab::is_witness(argc, argv)) ab::witness_main(argc, argv);
   if (session::is_guard(argc, argv)) session::guard_main(argc, argv, cli::check_spills);
   CLI::App app{"What a kernel's name does to its machine code: see it, prove it, decide it."};
   app.name("namesake");
@@ -41,7 +43,7 @@ int main(int argc, char** argv) {
   if (end != argv + argc) global.command.assign(end + 1, argv + argc);
 
   std::vector<cli::Command> commands = {
-      cli::add_diff(app, global),      cli::add_trace(app, global),  cli::add_run(app, global),
+      cli::add_diff(app, global),      cli::add_trace(app, global),  cli::add_run(app, global),  cli::add_ab(app, global),
       cli::add_census(app, global), cli::add_scan(app, global),    cli::add_probe(app, global), cli::add_measure(app, global), cli::add_tune(app, global), cli::add_toolchain(app, global), cli::add_doctor(app, global), cli::add_completion(app, global),
       cli::add_manual(app, global),    cli::add_in_process(app, global)};
   try {

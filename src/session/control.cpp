@@ -169,7 +169,7 @@ Result<std::string> encode_control(const Settings& settings, const std::filesyst
 
   if (settings.record) head.flags |= NS_RECORD;
   if (settings.record && settings.other_texts) head.flags |= NS_RECORD_OTHERS;
-  if (settings.guard && treats(settings)) {
+  if (settings.guard && (settings.guard->always || treats(settings))) {
     head.flags |= NS_GUARD;
     head.guard_seconds = settings.guard->seconds;
     head.spill_limit = settings.guard->spill_limit.value_or(-1);

@@ -43,6 +43,7 @@ struct Guard {
   std::filesystem::path helper;  // the executable whose main calls guard_main(); usually our own
   unsigned seconds = 600;        // a treated assembly that takes longer counts as hung
   std::optional<int64_t> spill_limit;  // bytes; more spilled by a treated output is not accepted
+  bool always = false;  // hand over to the helper even where nothing is treated
 };
 
 struct Settings {
@@ -52,7 +53,7 @@ struct Settings {
   bool all_tests = false;          // the larger library: also strcmp, memcmp … on function names
   bool other_texts = false;        // also strstr tests for texts that no rule names
   std::vector<std::string> names;  // function names whose every test is wanted, where known
-  std::optional<Guard> guard;      // used only where a rule treats
+  std::optional<Guard> guard;      // used where a rule treats, or always
 };
 
 bool treats(const Settings& settings);

@@ -200,6 +200,10 @@ void note(const fs::path& folder, const Attempt& attempt, const char* program,
 
 }  // namespace
 
+void become_natural(const char* program, char** arguments) {
+  become(program, arguments, "natural");
+}
+
 bool is_guard(int argc, char** argv) {
   return argc > kFirstArgument && std::strcmp(argv[1], NAMESAKE_GUARD_WORD) == 0;
 }

@@ -19,6 +19,9 @@ bool is_guard(int argc, char** argv);
 // Runs the treated assembler and ends as it did, or becomes the natural one. Does not return.
 [[noreturn]] void guard_main(int argc, char** argv, const OutputCheck& check);
 
+// Becomes the assembler in this process, untouched. Does not return.
+[[noreturn]] void become_natural(const char* program, char** arguments);
+
 // The file that an assembler's command line names as its output (-o, --output-file); "" if none.
 std::filesystem::path output_of(const std::vector<std::string>& arguments);
 

@@ -61,8 +61,10 @@ Result<Hook> Hook::make(const Settings& settings, Via via) {
   return Hook(std::move(folder), via, key.substr(0, 16));
 }
 
-std::vector<std::string> Hook::variables(const std::filesystem::path& target) const {
+std::vector<std::string> Hook::variables(const std::filesystem::path& target,
+                                         const std::vector<std::filesystem::path>& more) const {
   std::vector<std::string> first, behind;
+  for (const std::filesystem::path& each : more) behind.push_back(each.string());
   std::string before = environment(via_ == Via::preload ? "LD_PRELOAD" : "LD_AUDIT");
   for (size_t at = 0; at < before.size();) {
     size_t end =

@@ -28,7 +28,9 @@ class Hook {
 
   // Variables to add to a child's environment. Other preloads are kept behind ours; a sanitizer's
   // runtime, whether already preloaded or needed by `target`, stays first, as it insists to be.
-  std::vector<std::string> variables(const std::filesystem::path& target = {}) const;
+  // `more` are libraries to stand behind ours.
+  std::vector<std::string> variables(const std::filesystem::path& target = {},
+                                     const std::vector<std::filesystem::path>& more = {}) const;
 
   // Library, rules and settings as one key: what is compiled under this hook may be reused only
   // under a hook with the same.

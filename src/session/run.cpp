@@ -210,7 +210,9 @@ Result<Outcome> run(const std::vector<std::string>& command, const RunOptions& o
     settings.rules.insert(settings.rules.begin(), rules.begin(), rules.end());
   }
   TRY_ASSIGN(Hook hook, Hook::make(settings, options.via));
-  std::vector<std::string> added = hook.variables(find_program(command[0]).value_or(""));
+  std::vector<std::string> added =
+      hook.variables(find_program(command[0]).value_or(""), options.libraries);
+  added.insert(added.end(), options.variables.begin(), options.variables.end());
   if (options.own_caches) {
     outcome.moved_caches =
         caches_for(hook.key(), options.cache.empty() ? cache_folder() : options.cache);

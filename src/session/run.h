@@ -18,6 +18,8 @@ struct RunOptions {
   Via via = Via::preload;
   bool own_caches = true;        // compile caches of this run's own, keyed by Hook::key
   bool fixed_addresses = false;  // address-space randomisation off for the tree
+  std::vector<std::filesystem::path> libraries;  // to preload behind the hook
+  std::vector<std::string> variables;            // to add to the command's environment
   bool remember_crashes = true;  // leave natural what killed a process before (suspects.h)
   std::filesystem::path state;   // empty: state_folder()
   std::filesystem::path cache;   // empty: cache_folder()

@@ -1,0 +1,164 @@
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "ab/ab.h"
+#include "ab/judge.h"
+#include "assembly/build.h"
+#include "cli/answering_hooks.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "policy/policy.h"
+#include "report/live_pages.h"
+#include "util/file.h"
+#include "util/pool.h"
+#include "util/text.h"
+
+namespace namesake::cli {
+namespace {
+
+struct Options {
+  std::string a = "untreated", b = "treated", kernels, json, policy;
+  double seconds = 0;
+  int timed = 400, check = 0, timeout = 300;
+  int64_t check_megabytes = 2048;
+  bool verbose = false;
+};
+
+// What the words mean is known only beside each assembler; that they mean something is asked now.
+Status check_words(const std::string& words, const std::vector<toolchain::Tool>& tools) {
+  TRY_ASSIGN(assembly::Build build, assembly::parse_build(words, {}, tools));
+  if (build.treatment == assembly::Treatment::renamed)
+    return error("a renamed kernel is not found by the application that asks for it: use treated");
+  return {};
+}
+
+// The assembler as policies name it: "ptxas 12.8.93" is version 12.8.93.
+policy::Assembler assembler_of(const report::LiveKernel& kernel) {
+  size_t space = kernel.assembler.rfind(' ');
+  std::string version = kernel.assembler.substr(space == std::string::npos ? 0 : space + 1);
+  return {version, kernel.assembler_build};
+}
+
+policy::Policy policy_of(const report::Live& live, const std::string& evidence) {
+  policy::Policy policy;
+  policy.gpu = live.gpu;
+  for (const report::LiveKernel& kernel : live.kernels) {
+    policy::Assembler assembler = assembler_of(kernel);
+    bool numbered = !assembler.version.empty() && assembler.version[0] >= '0' && assembler.version[0] <= '9';
+    if (kernel.saved_milliseconds <= 0 || kernel.differing > 0 || !numbered) continue;
+    policy::Rule rule;
+    rule.treatment = kernel.loaded == "b" ? policy::Treatment::untreated : policy::Treatment::treated;
+    rule.symbol = kernel.symbol;
+    rule.architecture = kernel.architecture;
+    rule.assembler = assembler;
+    rule.evidence.emplace();
+    rule.evidence->file = evidence;
+    const report::Ratio& time = kernel.main_shape()->time;
+    rule.evidence->ratio = std::round(time.ratio * 1e4) / 1e4;
+    if (time.interval)
+      rule.evidence->interval = {std::floor((*time.interval)[0] * 1e4) / 1e4,
+                                 std::ceil((*time.interval)[1] * 1e4) / 1e4};
+    if (policy.measured.version.empty()) policy.measured = assembler;
+    policy.rules.push_back(std::move(rule));
+  }
+  if (policy.measured.version.empty()) policy.measured.version = "any";
+  return policy;
+}
+
+Result<ab::RunRequest> request_of(const Options& options, const Global& global, const AnsweringHooks& hooks) {
+  ab::RunRequest request;
+  request.command = global.command;
+  request.settings.a = options.a;
+  request.settings.b = options.b;
+  request.settings.tools = toolchain::find_tools();
+  TRY(check_words(options.a, request.settings.tools));
+  TRY(check_words(options.b, request.settings.tools));
+  request.settings.hooks = hooks.variables();
+  request.settings.own_executable = own_executable();
+  request.settings.timeout = std::chrono::seconds(options.timeout);
+  request.settings.workers = std::min(3, available_processors());
+  request.kernels = options.kernels;
+  request.seconds = options.seconds;
+  request.timed_per_second = options.timed;
+  request.check_launches = options.check;
+  request.check_bytes = static_cast<uint64_t>(options.check_megabytes) << 20;
+  return request;
+}
+
+// `ended` is how the command ended, once that is what counts.
+Result<int> compare(const Options& options, const Global& global, const std::string& command_line,
+                    std::optional<session::Outcome>& ended) {
+  if (global.command.empty())
+    return error("no command to run: write it behind --, for example namesake ab -- python serve.py");
+  if (options.a == options.b) return error("both builds are " + options.a + ": name another with --b");
+  TRY_ASSIGN(AnsweringHooks hooks, AnsweringHooks::make());
+  TRY_ASSIGN(ab::RunRequest request, request_of(options, global, hooks));
+  TRY_ASSIGN(ab::Outcome outcome, ab::run(request));
+  if (!outcome.session.not_started.empty()) {
+    fmt::print(stderr, "namesake: error: {}\n", outcome.session.not_started);
+    return outcome.session.exit_status;
+  }
+  report::Live& live = outcome.live;
+  live.command = command_line;
+  if (!options.policy.empty()) {
+    policy::Policy policy = policy_of(live, options.json.empty() ? "" : options.json);
+    TRY(write_file(options.policy, policy::write(policy)));
+    live.policy = options.policy;
+    if (!options.check) live.notes.push_back("the results of the two builds were not compared: --check does it");
+  }
+  ab::advise(live, global.command);
+  if (!options.json.empty()) TRY(write_output(options.json, report::to_json(live)));
+  report::TextStyle style;
+  style.color = wants_color(stderr, global.color);
+  style.width = terminal_width(stderr);
+  style.verbose = options.verbose;
+  fmt::print(stderr, "\n{}", report::to_text(live, style));
+  bool differ = std::any_of(live.kernels.begin(), live.kernels.end(),
+                            [](const report::LiveKernel& kernel) { return kernel.differing > 0; });
+  if (options.check && differ && outcome.session.exit_status == 0 && outcome.session.signal == 0) return 1;
+  ended = std::move(outcome.session);
+  return 0;
+}
+
+// Ends as the command did, after everything that lies in temporary folders is gone.
+Result<int> run_ab(const Options& options, const Global& global, const std::string& command_line) {
+  std::optional<session::Outcome> ended;
+  TRY_ASSIGN(int status, compare(options, global, command_line, ended));
+  if (ended) session::end_like(*ended);
+  return status;
+}
+
+}  // namespace
+
+Command add_ab(CLI::App& root, const Global& global) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(
+      "ab", "Live: two builds of each kernel in your own application, its launches alternating between them");
+  app->add_option("--a", options->a, "the first build: words as for diff, over the assembler that the application uses")
+      ->capture_default_str()->type_name("BUILD");
+  app->add_option("--b", options->b, "the second build: treated, untreated, O2, 13.5 …")->capture_default_str()->type_name("BUILD");
+  app->add_option("--kernels", options->kernels, "only kernels that match, by symbol or readable name")->type_name("GLOB");
+  app->add_option("--seconds", options->seconds, "alternate for so long from the first load on; then everything runs as loaded")
+      ->check(CLI::PositiveNumber)->type_name("N");
+  app->add_option("--timed", options->timed, "launches timed a second, over all kernels; the others only alternate")
+      ->capture_default_str()->check(CLI::Range(4, 100000))->type_name("N");
+  app->add_option("--policy", options->policy, "write what gains as a policy for namesake run")->type_name("FILE");
+  app->add_option("--json", options->json, "write everything as JSON to this file (- for stdout)")->type_name("FILE");
+  app->add_option("--timeout", options->timeout, "seconds that one assembly may take")->capture_default_str()->check(CLI::PositiveNumber)->type_name("N");
+  app->add_flag("-v,--verbose", options->verbose, "every kernel with its sentence and its launch shapes");
+  app->footer("Examples:\n  namesake ab -- python serve.py\n  namesake ab --kernels 'gemm*' --seconds 60 -- ./app\n"
+              "  namesake ab --a 12.8 --b 13.5 -- ./train\n  namesake ab --b O2 --a natural -- ./app\n"
+              "The table is on stderr, at the end: after the command, or after ^C.\n"
+              "Exit status: the command's own; 125 if namesake itself failed.");
+  Command command;
+  command.app = app;
+  command.own_failure = 125;
+  command.run = [options, &global] { return run_ab(*options, global, own_command_line()); };
+  return command;
+}
+
+}  // namespace namesake::cli

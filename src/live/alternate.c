@@ -1,0 +1,408 @@
+/* Which of two builds does a launch run?
+ *
+ * Launches of one shape (kernel, grid, block, shared memory) are taken four at a time: a b b a, or
+ * b a a b, by the toss of a coin. A drift that is linear over the four cancels; work that repeats
+ * with a period of two cancels; work of another period comes out with either sign and so widens the
+ * interval instead of shifting it. Of the blocks that are timed, every fourth runs a alone and is
+ * read as if it alternated: the control, which must show nothing.
+ *
+ * What runs as loaded, always: launches into a graph that is being captured (a graph would replay
+ * one build for ever), cooperative launches (their grid must be resident at once), and shapes whose
+ * grid fits on the device at once as loaded and not with the other build: a program may count on
+ * that, and would hang. A launch of the other build that the driver refuses is made again as
+ * loaded.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "live/live.h"
+
+enum { kControlEach = 4, kPlainBlocks = 16, kPairBlocks = 4096 };
+
+static uint64_t next_random(uint64_t* state) {
+  *state += 0x9e3779b97f4a7c15ull;
+  uint64_t z = *state;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+/* --- graphs --- */
+
+static int captures;
+
+void capture_begins(void) {
+  __atomic_fetch_add(&captures, 1, __ATOMIC_RELAXED);
+}
+void capture_ended(void) {
+  int before = __atomic_load_n(&captures, __ATOMIC_RELAXED);
+  while (before > 0 && !__atomic_compare_exchange_n(&captures, &before, before - 1, 0,
+                                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+int capturing(void) {
+  return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0;
+}
+
+static int into_graph(const struct launch* launch) {
+  int status = CU_CAPTURE_NONE;
+  const struct driver* call = driver();
+  int code = launch->per_thread ? call->cuStreamIsCapturing_ptsz(launch->stream, &status)
+                                : call->cuStreamIsCapturing(launch->stream, &status);
+  return code != CU_SUCCESS || status != CU_CAPTURE_NONE;
+}
+
+/* --- shapes --- */
+
+static struct shape* shape_of(struct function* function, const struct launch* launch) {
+  struct shape** at = &function->shapes;
+  for (; *at; at = &(*at)->next) {
+    struct shape* each = *at;
+    if (memcmp(each->grid, launch->grid, sizeof each->grid) != 0 ||
+        memcmp(each->block, launch->block, sizeof each->block) != 0 ||
+        each->shared != launch->shared || each->attributes != launch->attributes)
+      continue;
+    *at = each->next; /* the last one used comes first */
+    each->next = function->shapes;
+    function->shapes = each;
+    return each;
+  }
+  struct ns_live_record* all = record();
+  uint32_t index = function->index == NO_INDEX
+                       ? NS_LIVE_SHAPES
+                       : __atomic_fetch_add(&all->shapes, 1, __ATOMIC_RELAXED);
+  if (index >= NS_LIVE_SHAPES) {
+    __atomic_store_n(&all->shapes, NS_LIVE_SHAPES, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all->lost, 1, __ATOMIC_RELAXED);
+    return NULL;
+  }
+  struct shape* shape = calloc(1, sizeof *shape);
+  if (!shape) return NULL;
+  memcpy(shape->grid, launch->grid, sizeof shape->grid);
+  memcpy(shape->block, launch->block, sizeof shape->block);
+  shape->shared = launch->shared;
+  shape->attributes = launch->attributes;
+  shape->index = (int32_t)index;
+  shape->random = board()->seed ^ hash_text(function->symbol) ^
+                  hash_bytes(shape->grid, 3 * sizeof shape->grid[0]) ^ index;
+  shape->next = function->shapes;
+  function->shapes = shape;
+  struct ns_live_shape* entry = record_shape(index);
+  memcpy(entry->grid, launch->grid, sizeof entry->grid);
+  memcpy(entry->block, launch->block, sizeof entry->block);
+  entry->shared = launch->shared;
+  entry->attributes = launch->attributes;
+  entry->kernel = (uint32_t)function->index;
+  return shape;
+}
+
+/* Could a program rely on this grid being resident at once, and would it not be? */
+static int fits(const struct function* function, const struct launch* launch) {
+  const struct driver* call = driver();
+  int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
+  uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+  int device = 0, multiprocessors = 0, loaded = 0;
+  if (call->cuCtxGetDevice(&device) != CU_SUCCESS ||
+      call->cuDeviceGetAttribute(&multiprocessors, CU_MULTIPROCESSORS, device) != CU_SUCCESS ||
+      call->cuOccupancyMaxActiveBlocksPerMultiprocessor(&loaded, function->handle, threads,
+                                                        launch->shared) != CU_SUCCESS)
+    return 0;
+  for (int i = 0; i < 2; i++) {
+    int other = 0;
+    if (function->build[i] == function->handle) continue;
+    if (call->cuOccupancyMaxActiveBlocksPerMultiprocessor(&other, function->build[i], threads,
+                                                          launch->shared) != CU_SUCCESS ||
+        other == 0)
+      return 0;
+    if ((uint64_t)loaded * (uint64_t)multiprocessors >= blocks &&
+        (uint64_t)other * (uint64_t)multiprocessors < blocks)
+      return 0;
+  }
+  return 1;
+}
+
+/* --- the decision --- */
+
+struct decision {
+  handle function;
+  int is_b, alternates;
+  int timed;
+  uint32_t slot, generation;
+  unsigned position;
+};
+
+static void begin_block(struct shape* shape, int pair, int timeable) {
+  shape->b_first = (uint8_t)(next_random(&shape->random) & 1);
+  shape->kind = pair ? NS_BLOCK_PAIR : NS_BLOCK_PLAIN;
+  uint32_t begun = pair ? shape->pairs : shape->plains;
+  shape->timed = 0;
+  if (!timeable || begun >= (pair ? kPairBlocks : kPlainBlocks) || !may_time(4)) return;
+  if (pair && begun % kControlEach == kControlEach - 1) shape->kind = NS_BLOCK_CONTROL;
+  int32_t slot = open_block(shape, &shape->slot_generation);
+  if (slot == NO_INDEX) {
+    if (pair) shape->kind = NS_BLOCK_PAIR;
+    return;
+  }
+  shape->slot = (uint32_t)slot;
+  shape->timed = 1;
+  if (pair) {
+    shape->pairs++;
+  } else {
+    shape->plains++;
+  }
+}
+
+/* With the function's lock held. */
+static struct decision decide(struct function* function, const struct launch* launch) {
+  struct decision decision = {function->handle, 0, 0, 0, 0, 0, 0};
+  struct shape* shape = shape_of(function, launch);
+  if (!shape) return decision;
+  __atomic_fetch_add(&record_shape((uint32_t)shape->index)->launches, 1, __ATOMIC_RELAXED);
+  int pair =
+      __atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_PAIR && !board()->stopped;
+  if (pair && !shape->fits) shape->fits = fits(function, launch) ? 1 : 2;
+  if (pair && shape->fits == 2) {
+    __atomic_fetch_add(&record_of(function)->not_resident, 1, __ATOMIC_RELAXED);
+    pair = 0;
+  }
+  if (shape->position && pair != (shape->kind != NS_BLOCK_PLAIN)) {
+    if (shape->timed) lose_block(shape->slot, shape->slot_generation);
+    shape->position = 0; /* its other build has come, or its time is over */
+  }
+  if (!shape->position) begin_block(shape, pair, !launch->programmatic && !board()->stopped);
+  unsigned position = shape->position;
+  shape->position = (position + 1) & 3;
+  decision.timed = shape->timed;
+  decision.slot = shape->slot;
+  decision.generation = shape->slot_generation;
+  decision.position = position;
+  if (!pair) return decision;
+  int outer = position == 0 || position == 3;
+  decision.alternates = 1;
+  decision.is_b = shape->kind == NS_BLOCK_PAIR && outer == shape->b_first;
+  decision.function = function->build[decision.is_b];
+  return decision;
+}
+
+static result issue_timed(const struct launch* launch, const struct decision* decision) {
+  struct mark mark;
+  if (!begin_timing(launch, &mark)) {
+    lose_block(decision->slot, decision->generation);
+    return launch->issue(launch, decision->function);
+  }
+  result code = launch->issue(launch, decision->function);
+  if (code == CU_SUCCESS) {
+    end_timing(launch, &mark, decision->slot, decision->generation, decision->position);
+  } else {
+    forget_timing(&mark);
+    lose_block(decision->slot, decision->generation);
+  }
+  return code;
+}
+
+static result launch_decided(struct function* function, const struct launch* launch,
+                             const struct decision* decision) {
+  struct ns_live_kernel* entry = record_of(function);
+  result code = decision->timed && !capturing() ? issue_timed(launch, decision)
+                                                : launch->issue(launch, decision->function);
+  if (decision->timed && capturing()) lose_block(decision->slot, decision->generation);
+  if (code != CU_SUCCESS && decision->function != function->handle) {
+    entry->failed++;
+    entry->error = code;
+    entry->state = NS_LIVE_REFUSED;
+    __atomic_store_n(&function->state, NS_LIVE_REFUSED, __ATOMIC_RELEASE);
+    return launch->issue(launch, function->handle);
+  }
+  if (code == CU_SUCCESS && decision->is_b) __atomic_fetch_add(&entry->of_b, 1, __ATOMIC_RELAXED);
+  return code;
+}
+
+result on_launch(struct launch* launch) {
+  struct ns_live_record* all = record();
+  struct function* function = all && driver() ? find_function(launch->function) : NULL;
+  struct ns_live_kernel* entry = function ? record_of(function) : NULL;
+  if (!entry) {
+    if (all) __atomic_fetch_add(&all->unknown, 1, __ATOMIC_RELAXED);
+    return launch->issue(launch, launch->function);
+  }
+  __atomic_fetch_add(&entry->launches, 1, __ATOMIC_RELAXED);
+  if (launch->cooperative) {
+    __atomic_fetch_add(&entry->cooperative, 1, __ATOMIC_RELAXED);
+    return launch->issue(launch, launch->function);
+  }
+  if (into_graph(launch)) {
+    __atomic_fetch_add(&entry->captured, 1, __ATOMIC_RELAXED);
+    return launch->issue(launch, launch->function);
+  }
+  if (__atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_WAITING) try_pair(function);
+  pthread_mutex_lock(&function->lock);
+  struct decision decision = decide(function, launch);
+  pthread_mutex_unlock(&function->lock);
+  return launch_decided(function, launch, &decision);
+}
+
+/* --- what stands before the driver --- */
+
+#define CALL(name)                \
+  name##_t* call = real_##name(); \
+  if (!call) return CU_NOT_FOUND
+
+static result issue_kernel(const struct launch* l, handle function) {
+  return real_cuLaunchKernel()(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                               l->block[1], l->block[2], l->shared, l->stream, l->arguments,
+                               l->extra);
+}
+static result issue_kernel_per_thread(const struct launch* l, handle function) {
+  return real_cuLaunchKernel_ptsz()(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                                    l->block[1], l->block[2], l->shared, l->stream, l->arguments,
+                                    l->extra);
+}
+static result issue_configured(const struct launch* l, handle function) {
+  return real_cuLaunchKernelEx()(l->original, function, l->arguments, l->extra);
+}
+static result issue_configured_per_thread(const struct launch* l, handle function) {
+  return real_cuLaunchKernelEx_ptsz()(l->original, function, l->arguments, l->extra);
+}
+static result issue_cooperative(const struct launch* l, handle function) {
+  return real_cuLaunchCooperativeKernel()(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                                          l->block[1], l->block[2], l->shared, l->stream,
+                                          l->arguments);
+}
+static result issue_cooperative_per_thread(const struct launch* l, handle function) {
+  return real_cuLaunchCooperativeKernel_ptsz()(function, l->grid[0], l->grid[1], l->grid[2],
+                                               l->block[0], l->block[1], l->block[2], l->shared,
+                                               l->stream, l->arguments);
+}
+
+result cuLaunchKernel(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                      unsigned by, unsigned bz, unsigned shared, handle stream, void** arguments,
+                      void** extra) {
+  CALL(cuLaunchKernel);
+  if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
+  struct launch launch = {.function = function,
+                          .grid = {gx, gy, gz},
+                          .block = {bx, by, bz},
+                          .shared = shared,
+                          .stream = stream,
+                          .arguments = arguments,
+                          .extra = extra,
+                          .issue = issue_kernel};
+  return on_launch(&launch);
+}
+
+result cuLaunchKernel_ptsz(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                           unsigned by, unsigned bz, unsigned shared, handle stream,
+                           void** arguments, void** extra) {
+  CALL(cuLaunchKernel_ptsz);
+  if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
+  struct launch launch = {.function = function,
+                          .grid = {gx, gy, gz},
+                          .block = {bx, by, bz},
+                          .shared = shared,
+                          .stream = stream,
+                          .arguments = arguments,
+                          .extra = extra,
+                          .per_thread = 1,
+                          .issue = issue_kernel_per_thread};
+  return on_launch(&launch);
+}
+
+static result on_configured(const struct launch_config* config, handle function, void** arguments,
+                            void** extra, int per_thread) {
+  struct launch launch = {.function = function,
+                          .shared = config->shared,
+                          .stream = config->stream,
+                          .arguments = arguments,
+                          .extra = extra,
+                          .per_thread = per_thread,
+                          .original = config,
+                          .issue = per_thread ? issue_configured_per_thread : issue_configured};
+  memcpy(launch.grid, config->grid, sizeof launch.grid);
+  memcpy(launch.block, config->block, sizeof launch.block);
+  for (unsigned i = 0; i < config->attribute_count; i++) {
+    const struct launch_attribute* each = &config->attributes[i];
+    launch.cooperative |= each->id == CU_LAUNCH_COOPERATIVE && each->value.number;
+    launch.programmatic |= each->id == CU_LAUNCH_PROGRAMMATIC && each->value.number;
+    launch.attributes = launch.attributes * 31 + (uint32_t)each->id + 1;
+  }
+  return on_launch(&launch);
+}
+
+result cuLaunchKernelEx(const struct launch_config* config, handle function, void** arguments,
+                        void** extra) {
+  CALL(cuLaunchKernelEx);
+  if (!board() || !config) return call(config, function, arguments, extra);
+  return on_configured(config, function, arguments, extra, 0);
+}
+
+result cuLaunchKernelEx_ptsz(const struct launch_config* config, handle function, void** arguments,
+                             void** extra) {
+  CALL(cuLaunchKernelEx_ptsz);
+  if (!board() || !config) return call(config, function, arguments, extra);
+  return on_configured(config, function, arguments, extra, 1);
+}
+
+result cuLaunchCooperativeKernel(handle function, unsigned gx, unsigned gy, unsigned gz,
+                                 unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                 handle stream, void** arguments) {
+  CALL(cuLaunchCooperativeKernel);
+  if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments);
+  struct launch launch = {.function = function,
+                          .grid = {gx, gy, gz},
+                          .block = {bx, by, bz},
+                          .shared = shared,
+                          .stream = stream,
+                          .arguments = arguments,
+                          .cooperative = 1,
+                          .issue = issue_cooperative};
+  return on_launch(&launch);
+}
+
+result cuLaunchCooperativeKernel_ptsz(handle function, unsigned gx, unsigned gy, unsigned gz,
+                                      unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                      handle stream, void** arguments) {
+  CALL(cuLaunchCooperativeKernel_ptsz);
+  if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments);
+  struct launch launch = {.function = function,
+                          .grid = {gx, gy, gz},
+                          .block = {bx, by, bz},
+                          .shared = shared,
+                          .stream = stream,
+                          .arguments = arguments,
+                          .cooperative = 1,
+                          .per_thread = 1,
+                          .issue = issue_cooperative_per_thread};
+  return on_launch(&launch);
+}
+
+result cuStreamBeginCapture_v2(handle stream, int mode) {
+  CALL(cuStreamBeginCapture_v2);
+  if (!board()) return call(stream, mode);
+  capture_begins();
+  result code = call(stream, mode);
+  if (code != CU_SUCCESS) capture_ended();
+  return code;
+}
+
+result cuStreamBeginCapture_v2_ptsz(handle stream, int mode) {
+  CALL(cuStreamBeginCapture_v2_ptsz);
+  if (!board()) return call(stream, mode);
+  capture_begins();
+  result code = call(stream, mode);
+  if (code != CU_SUCCESS) capture_ended();
+  return code;
+}
+
+result cuStreamEndCapture(handle stream, handle* graph) {
+  CALL(cuStreamEndCapture);
+  result code = call(stream, graph);
+  if (board()) capture_ended();
+  return code;
+}
+
+result cuStreamEndCapture_ptsz(handle stream, handle* graph) {
+  CALL(cuStreamEndCapture_ptsz);
+  result code = call(stream, graph);
+  if (board()) capture_ended();
+  return code;
+}

@@ -1,0 +1,114 @@
+/* The part of the driver's C interface that the library speaks, declared by ourselves: it must be
+ * built where there is no CUDA. */
+#ifndef NAMESAKE_LIVE_DRIVER_H
+#define NAMESAKE_LIVE_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int result;
+typedef void* handle;
+typedef unsigned long long address;
+
+enum {
+  CU_SUCCESS = 0,
+  CU_NOT_FOUND = 500,
+  CU_NOT_READY = 600,
+  CU_CAPTURE_NONE = 0,
+  CU_CAPTURE_RELAXED = 2,
+  CU_MULTIPROCESSORS = 16,
+  CU_MAJOR = 75,
+  CU_MINOR = 76,
+  CU_PER_THREAD_STREAM = 2, /* a flag of cuGetProcAddress */
+  CU_LAUNCH_COOPERATIVE = 2,
+  CU_LAUNCH_PROGRAMMATIC = 6,
+};
+
+struct launch_attribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    int number;
+  } value;
+};
+
+struct launch_config {
+  unsigned grid[3], block[3];
+  unsigned shared;
+  handle stream;
+  struct launch_attribute* attributes;
+  unsigned attribute_count;
+};
+
+/* X(name, parameters): stood before. The name is the exported symbol. */
+#define WRAPPED(X)                                                                                \
+  X(cuGetProcAddress, (const char* symbol, void** function, int version, uint64_t flags))         \
+  X(cuGetProcAddress_v2,                                                                          \
+    (const char* symbol, void** function, int version, uint64_t flags, int* status))              \
+  X(cuModuleLoad, (handle * module, const char* file))                                            \
+  X(cuModuleLoadData, (handle * module, const void* image))                                       \
+  X(cuModuleLoadDataEx,                                                                           \
+    (handle * module, const void* image, unsigned count, int* options, void** values))            \
+  X(cuModuleLoadFatBinary, (handle * module, const void* image))                                  \
+  X(cuModuleUnload, (handle module))                                                              \
+  X(cuModuleGetFunction, (handle * function, handle module, const char* name))                    \
+  X(cuLibraryLoadData, (handle * library, const void* image, int* jit_options, void** jit_values, \
+                        unsigned jit_count, int* options, void** values, unsigned count))         \
+  X(cuLibraryLoadFromFile,                                                                        \
+    (handle * library, const char* file, int* jit_options, void** jit_values, unsigned jit_count, \
+     int* options, void** values, unsigned count))                                                \
+  X(cuLibraryUnload, (handle library))                                                            \
+  X(cuLibraryGetKernel, (handle * kernel, handle library, const char* name))                      \
+  X(cuLibraryGetModule, (handle * module, handle library))                                        \
+  X(cuKernelGetFunction, (handle * function, handle kernel))                                      \
+  X(cuFuncSetAttribute, (handle function, int attribute, int value))                              \
+  X(cuKernelSetAttribute, (int attribute, int value, handle kernel, int device))                  \
+  X(cuFuncSetCacheConfig, (handle function, int config))                                          \
+  X(cuKernelSetCacheConfig, (handle kernel, int config, int device))                              \
+  X(cuLaunchKernel,                                                                               \
+    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,            \
+     unsigned bz, unsigned shared, handle stream, void** arguments, void** extra))                \
+  X(cuLaunchKernel_ptsz,                                                                          \
+    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,            \
+     unsigned bz, unsigned shared, handle stream, void** arguments, void** extra))                \
+  X(cuLaunchKernelEx,                                                                             \
+    (const struct launch_config* config, handle function, void** arguments, void** extra))        \
+  X(cuLaunchKernelEx_ptsz,                                                                        \
+    (const struct launch_config* config, handle function, void** arguments, void** extra))        \
+  X(cuLaunchCooperativeKernel,                                                                    \
+    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,            \
+     unsigned bz, unsigned shared, handle stream, void** arguments))                              \
+  X(cuLaunchCooperativeKernel_ptsz,                                                               \
+    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,            \
+     unsigned bz, unsigned shared, handle stream, void** arguments))                              \
+  X(cuStreamBeginCapture_v2, (handle stream, int mode))                                           \
+  X(cuStreamBeginCapture_v2_ptsz, (handle stream, int mode))                                      \
+  X(cuStreamEndCapture, (handle stream, handle * graph))                                          \
+  X(cuStreamEndCapture_ptsz, (handle stream, handle * graph))                                     \
+  X(cuCtxDestroy_v2, (handle context))                                                            \
+  X(cuDevicePrimaryCtxReset_v2, (int device))                                                     \
+  X(cuDevicePrimaryCtxRelease_v2, (int device))
+
+/* X(name, parameters): only called. */
+#define CALLED(X)                                                                 \
+  X(cuDriverGetVersion, (int* version))                                           \
+  X(cuDeviceGetName, (char* name, int length, int device))                        \
+  X(cuDeviceGetAttribute, (int* value, int attribute, int device))                \
+  X(cuCtxGetCurrent, (handle * context))                                          \
+  X(cuCtxGetDevice, (int* device))                                                \
+  X(cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))       \
+  X(cuStreamIsCapturing, (handle stream, int* status))                            \
+  X(cuStreamIsCapturing_ptsz, (handle stream, int* status))                       \
+  X(cuThreadExchangeStreamCaptureMode, (int* mode))                               \
+  X(cuEventCreate, (handle * event, unsigned flags))                              \
+  X(cuEventRecord, (handle event, handle stream))                                 \
+  X(cuEventRecord_ptsz, (handle event, handle stream))                            \
+  X(cuEventQuery, (handle event))                                                 \
+  X(cuEventElapsedTime, (float* milliseconds, handle begin, handle end))          \
+  X(cuFuncGetAttribute, (int* value, int attribute, handle function))             \
+  X(cuKernelGetAttribute, (int* value, int attribute, handle kernel, int device)) \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                                  \
+    (int* blocks, handle function, int threads, size_t shared))
+
+#endif

@@ -1,0 +1,135 @@
+/* What the parts of the live library share. Nothing here is exported. */
+#ifndef NAMESAKE_LIVE_LIVE_H
+#define NAMESAKE_LIVE_LIVE_H
+
+#include <pthread.h>
+
+#include "live/driver.h"
+#include "live/protocol.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* --- entry.c: how the driver is reached --- */
+
+/* The driver's own function, found when first asked for; NULL if the driver has none. */
+#define DECLARE(name, parameters)     \
+  typedef result name##_t parameters; \
+  name##_t* real_##name(void);
+WRAPPED(DECLARE)
+#undef DECLARE
+
+struct driver {
+#define DECLARE(name, parameters) result(*name) parameters;
+  CALLED(DECLARE)
+#undef DECLARE
+};
+/* What is only called; NULL without a driver, or one that is too old. */
+const struct driver* driver(void);
+
+void* find_in_nvrtc(const char* symbol);
+
+/* --- folder.c: what is shared with the tool --- */
+
+/* NULL where this process has no part in the run: then everything passes as if we were not there.
+ */
+const struct ns_board* board(void);
+struct ns_live_record* record(void); /* NULL if there is no room for one */
+struct ns_live_kernel* record_kernel(uint32_t index);
+struct ns_live_shape* record_shape(uint32_t index);
+struct ns_live_block* record_block(uint32_t index);
+enum { NO_INDEX = -1 };
+
+/* Whole or not at all. Nothing happens if it is there already. */
+struct piece {
+  const void* data;
+  size_t size;
+};
+void put_request(const char* name, const struct ns_request* head, const struct piece* pieces,
+                 size_t count);
+/* answers/HASH with what follows the hash; memory of its own, free() it; NULL if not there. */
+char* read_answer(uint64_t hash, const char* ending, size_t* size);
+
+uint64_t now(void); /* nanoseconds since boot, to some milliseconds */
+uint64_t hash_bytes(const void* data, size_t size);
+uint64_t hash_text(const char* text);
+
+/* --- functions.c: which handle is which function of which image --- */
+
+struct holder;
+
+struct shape {
+  struct shape* next;
+  unsigned grid[3], block[3], shared;
+  uint32_t attributes;
+  int32_t index; /* in the records */
+  uint8_t fits;  /* 0 not asked yet, 1 yes, 2 no */
+  uint8_t kind, b_first, timed;
+  uint8_t position;               /* of the next launch in its block */
+  uint32_t slot, slot_generation; /* of a timed block */
+  uint32_t pairs, plains;         /* timed blocks begun */
+  uint64_t random;
+};
+
+struct function {
+  pthread_mutex_t lock; /* for the shapes; it stays when the rest is used again */
+  handle handle;        /* what the application has loaded */
+  char* symbol;
+  struct holder* holder;
+  int is_kernel;       /* a CUkernel, which has no context of its own */
+  int by_kernel;       /* a CUfunction that was asked of a kernel */
+  int32_t index;       /* in the records */
+  uint32_t state;      /* ns_live_state */
+  uint32_t generation; /* of the board when an answer was last looked for */
+  uint32_t epoch;
+  int cache_config; /* -1: never set */
+  handle context;
+  handle build[2]; /* a and b; one of them may be `handle` */
+  struct shape* shapes;
+};
+
+struct function* find_function(handle handle);
+struct ns_live_kernel* record_of(const struct function* function);
+/* Looks for the tool's answer, and loads the other builds if there is one. */
+void try_pair(struct function* function);
+/* Everything known belongs to a context that may have gone. */
+void end_contexts(void);
+
+/* --- alternate.c: which build a launch runs --- */
+
+struct launch {
+  handle function;
+  unsigned grid[3], block[3], shared;
+  uint32_t attributes; /* a hash; 0: none */
+  int cooperative, programmatic, per_thread;
+  handle stream;
+  void** arguments;
+  result (*issue)(const struct launch* launch, handle function);
+  const void* original; /* the caller's configuration */
+  void** extra;
+};
+result on_launch(struct launch* launch);
+
+void capture_begins(void);
+void capture_ended(void);
+int capturing(void); /* is a graph being captured anywhere in this process? */
+
+/* --- timing.c: events, a few at a time --- */
+
+/* Takes `count` launches out of what may be timed, all or none. */
+int may_time(unsigned count);
+/* Room for a block that four launches will fill; NO_INDEX if there is none. */
+int32_t open_block(const struct shape* shape, uint32_t* generation);
+struct mark {
+  handle begin, end;
+  int32_t index;
+};
+/* Marks the stream before and after a launch. 0 if it cannot be timed. */
+int begin_timing(const struct launch* launch, struct mark* mark);
+void end_timing(const struct launch* launch, struct mark* mark, uint32_t slot, uint32_t generation,
+                unsigned position);
+void forget_timing(struct mark* mark);
+void lose_block(uint32_t slot, uint32_t generation);
+void harvest(void); /* what has ended meanwhile */
+void forget_events(void);
+
+#endif

@@ -1,0 +1,237 @@
+/* Times of a few launches, without making anybody wait.
+ *
+ * Two events stand around a timed launch; nobody waits for them. Later launches look which have
+ * passed, and read the time then. How many are timed is bounded by a rate over all kernels, so that
+ * the cost does not grow with the application's launches: an event is about a microsecond of the
+ * host's and of the GPU's. Events are made once for each context, kEvents pairs, and used again;
+ * where all are under way, a launch goes untimed.
+ *
+ * While a graph is being captured anywhere in the process, nothing is marked and nothing is asked
+ * of an event: in the strictest mode of capturing, that would break the capture.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "live/live.h"
+
+enum { kContexts = 8, kEvents = 64, kBlocks = 512, kBurst = 64 };
+static const uint64_t kPatience = 5000000000u; /* ns until an unfinished block makes room */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* --- how many --- */
+
+static uint64_t coarse(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+int may_time(unsigned count) {
+  static uint64_t last;
+  static double tokens = kBurst;
+  int granted = 0;
+  pthread_mutex_lock(&lock);
+  uint64_t time = coarse();
+  if (last) tokens += (double)(time - last) * 1e-9 * board()->timed_per_second;
+  if (tokens > kBurst) tokens = kBurst;
+  last = time;
+  if (tokens >= count) {
+    tokens -= count;
+    granted = 1;
+  }
+  pthread_mutex_unlock(&lock);
+  return granted;
+}
+
+/* --- blocks of four --- */
+
+static struct block {
+  uint32_t generation; /* odd: in use */
+  uint32_t shape;
+  uint8_t kind, b_first;
+  uint8_t got;
+  uint64_t begun;
+  float milliseconds[4];
+} blocks[kBlocks];
+
+int32_t open_block(const struct shape* shape, uint32_t* generation) {
+  static uint32_t next;
+  int32_t found = NO_INDEX;
+  pthread_mutex_lock(&lock);
+  uint64_t time = coarse();
+  for (uint32_t n = 0; n < kBlocks && found == NO_INDEX; n++) {
+    uint32_t i = (next + n) % kBlocks;
+    struct block* block = &blocks[i];
+    if (block->generation & 1) {
+      if (time - block->begun < kPatience) continue;
+      block->generation++; /* given up: whoever still holds it will see that */
+    }
+    block->generation++;
+    block->shape = (uint32_t)shape->index;
+    block->kind = shape->kind;
+    block->b_first = shape->b_first;
+    block->got = 0;
+    block->begun = time;
+    *generation = block->generation;
+    found = (int32_t)i;
+    next = i + 1;
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+static void lose(uint32_t slot, uint32_t generation) {
+  if (blocks[slot].generation == generation) blocks[slot].generation++;
+}
+
+void lose_block(uint32_t slot, uint32_t generation) {
+  pthread_mutex_lock(&lock);
+  lose(slot, generation);
+  pthread_mutex_unlock(&lock);
+}
+
+/* With the lock held. */
+static void put_time(uint32_t slot, uint32_t generation, unsigned position, float milliseconds) {
+  struct block* block = &blocks[slot];
+  if (block->generation != generation) return;
+  block->milliseconds[position] = milliseconds;
+  if (++block->got < 4) return;
+  struct ns_live_record* all = record();
+  if (all->blocks < NS_LIVE_BLOCKS) {
+    struct ns_live_block* entry = record_block(all->blocks++);
+    entry->shape = block->shape;
+    entry->kind = block->kind;
+    entry->b_first = block->b_first;
+    memcpy(entry->milliseconds, block->milliseconds, sizeof entry->milliseconds);
+    __atomic_store_n(&entry->whole, 1, __ATOMIC_RELEASE);
+  }
+  all->last = now();
+  block->generation++;
+}
+
+/* --- events --- */
+
+static struct pool {
+  handle context;
+  unsigned made, free_count;
+  struct {
+    handle begin, end;
+  } free_events[kEvents];
+} pools[kContexts];
+
+static struct pending {
+  struct pool* pool;
+  struct mark mark;
+  uint32_t slot, generation;
+  unsigned position;
+} pending[kContexts * kEvents];
+static unsigned pending_count;
+static uint64_t harvested;
+
+/* With the lock held. */
+static struct pool* pool_of(handle context) {
+  for (int i = 0; i < kContexts; i++) {
+    if (!pools[i].context) pools[i].context = context;
+    if (pools[i].context == context) return &pools[i];
+  }
+  return NULL;
+}
+
+static void give_back(struct pool* pool, const struct mark* mark) {
+  if (pool->free_count == kEvents) return;
+  pool->free_events[pool->free_count].begin = mark->begin;
+  pool->free_events[pool->free_count++].end = mark->end;
+}
+
+static int record_event(const struct launch* launch, handle event) {
+  return launch->per_thread ? driver()->cuEventRecord_ptsz(event, launch->stream)
+                            : driver()->cuEventRecord(event, launch->stream);
+}
+
+int begin_timing(const struct launch* launch, struct mark* mark) {
+  const struct driver* call = driver();
+  handle context = NULL;
+  int ready = 0;
+  if (call->cuCtxGetCurrent(&context) != CU_SUCCESS || !context) return 0;
+  pthread_mutex_lock(&lock);
+  struct pool* pool = pool_of(context);
+  if (pool && !pool->free_count && pool->made < kEvents) {
+    if (call->cuEventCreate(&mark->begin, 0) == CU_SUCCESS &&
+        call->cuEventCreate(&mark->end, 0) == CU_SUCCESS) {
+      pool->made++;
+      ready = 1;
+    } else {
+      pool->made = kEvents;
+    }
+  } else if (pool && pool->free_count) {
+    pool->free_count--;
+    mark->begin = pool->free_events[pool->free_count].begin;
+    mark->end = pool->free_events[pool->free_count].end;
+    ready = 1;
+  }
+  mark->index = pool ? (int32_t)(pool - pools) : NO_INDEX;
+  pthread_mutex_unlock(&lock);
+  if (!ready) harvest();
+  if (ready && record_event(launch, mark->begin) != CU_SUCCESS) {
+    forget_timing(mark);
+    ready = 0;
+  }
+  return ready;
+}
+
+void forget_timing(struct mark* mark) {
+  pthread_mutex_lock(&lock);
+  give_back(&pools[mark->index], mark);
+  pthread_mutex_unlock(&lock);
+}
+
+void end_timing(const struct launch* launch, struct mark* mark, uint32_t slot, uint32_t generation,
+                unsigned position) {
+  if (record_event(launch, mark->end) != CU_SUCCESS) {
+    forget_timing(mark);
+    lose_block(slot, generation);
+    return;
+  }
+  pthread_mutex_lock(&lock);
+  struct pending* mine = &pending[pending_count++];
+  *mine = (struct pending){&pools[mark->index], *mark, slot, generation, position};
+  record()->timed++;
+  int due = pending_count >= kEvents / 2 || coarse() - harvested > 10000000u;
+  pthread_mutex_unlock(&lock);
+  if (due) harvest();
+}
+
+void harvest(void) {
+  const struct driver* call = driver();
+  if (capturing()) return;
+  pthread_mutex_lock(&lock);
+  harvested = coarse();
+  unsigned kept = 0;
+  for (unsigned i = 0; i < pending_count; i++) {
+    struct pending* each = &pending[i];
+    int code = call->cuEventQuery(each->mark.end);
+    if (code == CU_NOT_READY) {
+      pending[kept++] = *each;
+      continue;
+    }
+    float milliseconds = 0;
+    if (code == CU_SUCCESS &&
+        call->cuEventElapsedTime(&milliseconds, each->mark.begin, each->mark.end) == CU_SUCCESS) {
+      put_time(each->slot, each->generation, each->position, milliseconds);
+    } else {
+      lose(each->slot, each->generation);
+    }
+    give_back(each->pool, &each->mark);
+  }
+  pending_count = kept;
+  pthread_mutex_unlock(&lock);
+}
+
+/* They went with their contexts. */
+void forget_events(void) {
+  pthread_mutex_lock(&lock);
+  pending_count = 0;
+  memset(pools, 0, sizeof pools);
+  pthread_mutex_unlock(&lock);
+}
