@@ -2,7 +2,7 @@
 """Scans libraries that people ship, and holds the counts to NVIDIA's own lister, file by file.
 
     scripts/scan_results.py NAMESAKE FOLDER [--only WORD] [--quick] [--output results/scan.json]
-    scripts/scan_results.py --document    (puts results/scan.json into docs/effect.md)
+    scripts/scan_results.py --document    (puts results/scan.json into docs/effect.md; with --check: is it there?)
 
 FOLDER receives the wheels below from PyPI (2 GB; what is there is not fetched again) and what is unpacked of
 them. Each is scanned as a wheel; each library in it is listed by `cuobjdump` -lelf, -lptx and -symbols
@@ -30,6 +30,7 @@ WHEELS = {
 }
 LISTS = ("-lelf", "-lptx", "-symbols")
 SAMPLE = 100  # of a wheel's loose cubins: cuobjdump is started three times for each
+LARGE, TARGET = 20_000_000, 20  # bytes from which times are told; how many times faster a scan shall be
 READ_BY_CUOBJDUMP = (".nv_fatbin", "__nv_relfatbin")  # the first of them that a file has
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -39,6 +40,7 @@ parser.add_argument("--only", default="", help="wheels whose name holds this wor
 parser.add_argument("--quick", action="store_true")
 parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent / "results/scan.json")
 parser.add_argument("--document", action="store_true")
+parser.add_argument("--check", action="store_true", help="exit 1 if the document is not what the results say")
 arguments = parser.parse_args()
 if not arguments.document and not arguments.folder:
     parser.error("give NAMESAKE and FOLDER, or --document")
@@ -178,16 +180,26 @@ def document():
     equal = sum(f["equal_where_both_look"] for f in files)
     elsewhere = [f for f in files if f["elsewhere"]]
     extra = sum(s["kernels"] for f in elsewhere for s in f["elsewhere"].values())
-    large = [f for f in files if f["bytes"] > 30_000_000 and f["scan"]["kernels"]]
+    timed_files = sorted((f for f in files if f["bytes"] > LARGE), key=lambda f: -f["bytes"])
+    table = ["| library | size | kernels | scan, s | cuobjdump, s | times faster | in processor time |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for f in timed_files:
+        ours, theirs = f["scan_time"], f["cuobjdump_time"]
+        table.append(f"| {pathlib.PurePath(f['file']).name} | {f['bytes'] / 1e6:,.0f} MB | {f['scan']['kernels']:,} | {ours['wall_seconds']:.2f} | "
+                     f"{theirs['wall_seconds']:.1f} | {f['ratio_wall']:.0f} | {f['ratio_processor']:.0f} |")
+    fast = [sum(f[key] >= TARGET for f in timed_files) for key in ("ratio_wall", "ratio_processor")]
     text = "\n".join(rows) + "\n\n" + (
         f"Of {len(files)} files that `cuobjdump` {results['cuobjdump'][1:]} lists too, {equal} have the same cubins, PTX modules and kernels in the "
-        f"section it reads; {len(elsewhere)} hold {extra:,} more kernels in sections of their own. For the {len(large)} libraries of more than "
-        f"30 MB a scan takes 1/{max(f['ratio_processor'] for f in large):.0f} to 1/{min(f['ratio_processor'] for f in large):.0f} of the "
-        "processor time of cuobjdump's three lists (entries, PTX modules, symbols), and spreads it over all processors.")
+        f"section it reads; {len(elsewhere)} hold {extra:,} more kernels in sections of their own.") + "\n\n" + "\n".join(table) + "\n\n" + (
+        f"cuobjdump's time is that of its three lists together (entries, PTX modules, symbols), which name no kernel in PTX and no register "
+        f"count; scan does all of it at once, on {results['machine']['processors']} processors. Of these {len(timed_files)} libraries, {fast[0]} "
+        f"are scanned {TARGET} times as fast or faster, {fast[1]} in a {TARGET}th of the processor time too.")
     target = pathlib.Path(__file__).parent.parent / "docs/effect.md"
     before = target.read_text()
     text = "\n".join(line if line.startswith("|") else textwrap.fill(line, 108, break_on_hyphens=False) for line in text.split("\n"))
-    target.write_text(re.sub(r"(<!-- scan -->\n).*?(<!-- end scan -->)", lambda m: m[1] + text + "\n" + m[2], before, flags=re.S))
+    after = re.sub(r"(<!-- scan -->\n).*?(<!-- end scan -->)", lambda m: m[1] + text + "\n" + m[2], before, flags=re.S)
+    if arguments.check:
+        sys.exit(None if after == before else "docs/effect.md does not say what results/scan.json holds: run scripts/scan_results.py --document")
+    target.write_text(after)
 
 
 document() if arguments.document else main()
