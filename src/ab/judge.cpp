@@ -233,6 +233,8 @@ void describe(KernelData& data) {
   kernel.name = demangled(kernel.symbol);
   if (!data.note) return;
   const Note& note = *data.note;
+  kernel.symbol = note.symbol;
+  kernel.name = demangled(kernel.symbol);
   kernel.architecture = note.architecture;
   kernel.assembler = note.assembler;
   kernel.assembler_build = note.assembler_build;
@@ -248,7 +250,7 @@ report::Live judge(const Launched& launched, const std::string& a, const std::st
   report::Live live;
   live.a = a;
   live.b = b;
-  std::map<std::pair<uint64_t, std::string>, KernelData> kernels;
+  std::map<std::pair<uint64_t, uint64_t>, KernelData> kernels;
   int64_t lost = 0, ended = 0;
   for (const Record& record : launched.records) {
     ++live.processes;
@@ -264,7 +266,7 @@ report::Live judge(const Launched& launched, const std::string& a, const std::st
     for (size_t i = 0; i < record.kernels.size(); ++i) {
       const LaunchedKernel& each = record.kernels[i];
       if (each.symbol.empty() || each.launches == 0) continue;
-      auto key = std::pair(each.image, each.symbol);
+      auto key = std::pair(each.image, each.symbol_hash);
       KernelData& data = kernels[key];
       data.kernel.symbol = each.symbol;
       if (auto note = launched.notes.find(key); note != launched.notes.end())

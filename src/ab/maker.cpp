@@ -34,27 +34,6 @@ namespace {
 
 constexpr uint64_t kLargest = uint64_t{256} << 20;
 
-uint64_t eight_bytes(const char* at) {
-  uint64_t value = 0;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-// The library's hash_bytes (live/folder.c), for symbols.
-uint64_t library_hash(std::string_view text) {
-  const char* at = text.data();
-  size_t size = text.size();
-  uint64_t hash = 0x9e3779b97f4a7c15ull ^ size;
-  for (; size >= 8; at += 8, size -= 8) {
-    hash = (hash ^ eight_bytes(at)) * 0xbf58476d1ce4e5b9ull;
-    hash ^= hash >> 29;
-  }
-  uint64_t rest = 0;
-  std::memcpy(&rest, at, size);
-  hash = (hash ^ rest) * 0x94d049bb133111ebull;
-  return hash ^ hash >> 32;
-}
-
 int number_of(std::string_view architecture) {
   std::string_view digits = architecture.substr(std::min<size_t>(3, architecture.size()));
   while (!digits.empty() && (digits.back() < '0' || digits.back() > '9')) digits.remove_suffix(1);
@@ -264,7 +243,9 @@ Note Maker::judge(const Source& source, const Loaded& loaded, const std::string&
   note.b = *b;
   note.a_is_loaded = a->identity == loaded_identity;
   note.b_is_loaded = b->identity == loaded_identity;
-  if (a->identity == b->identity) {
+  if (is_control(settings_)) {
+    note.b_is_loaded = false;  // a second time, from the file
+  } else if (a->identity == b->identity) {
     note.standing = Standing::same_code;
     return note;
   }
@@ -301,7 +282,7 @@ Status Maker::write(const ImageRequest& request, const Source* source,
   std::string kernels;
   uint32_t files = 0;
   for (const Note& note : notes) {
-    ns_answer_kernel kernel{library_hash(note.symbol), 0, 0};
+    ns_answer_kernel kernel{symbol_hash(note.symbol), 0, 0};
     if (note.standing == Standing::pair) {
       kernel.flags = NS_ANSWER_PAIR;
       if (!note.a_is_loaded) kernel.flags |= NS_ANSWER_FILE_A;

@@ -48,6 +48,7 @@ Result<Record> parse_record(Bytes file) {
     LaunchedKernel& mine = record.kernels.emplace_back();
     if (!kernel.whole) continue;  // the place is kept: shapes name kernels by number
     mine.image = kernel.image;
+    mine.symbol_hash = kernel.symbol_hash;
     mine.symbol = std::string(kernel.symbol, strnlen(kernel.symbol, sizeof kernel.symbol));
     mine.state = static_cast<int>(kernel.state);
     mine.error = kernel.error;
@@ -114,7 +115,7 @@ Launched read_launched(const fs::path& live) {
       continue;
     }
     for (Note& note : *notes) {
-      auto key = std::pair(note.image, note.symbol);
+      auto key = std::pair(note.image, symbol_hash(note.symbol));
       launched.notes[key] = std::move(note);
     }
   }

@@ -30,8 +30,8 @@ struct LaunchShape {
 };
 
 struct LaunchedKernel {
-  uint64_t image = 0;
-  std::string symbol;
+  uint64_t image = 0, symbol_hash = 0;
+  std::string symbol;  // its first characters
   int state = 0, error = 0;
   int64_t launches = 0, of_b = 0, captured = 0, cooperative = 0, not_resident = 0, failed = 0;
   int64_t checked = 0, differing = 0, unrepeatable = 0, unchecked = 0;
@@ -53,7 +53,7 @@ Result<Record> parse_record(Bytes file);
 // All that was launched and noted in a live folder; what cannot be understood is told in `damaged`.
 struct Launched {
   std::vector<Record> records;
-  std::map<std::pair<uint64_t, std::string>, Note> notes;  // by image and symbol
+  std::map<std::pair<uint64_t, uint64_t>, Note> notes;  // by image and the symbol's hash
   std::vector<std::string> damaged;
 };
 Launched read_launched(const std::filesystem::path& live);

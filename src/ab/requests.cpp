@@ -1,5 +1,7 @@
 #include "ab/requests.h"
 
+#include <cstring>
+
 #include "live/protocol.h"
 
 namespace namesake::ab {
@@ -21,11 +23,31 @@ std::string with_head(uint32_t kind, const std::string& content) {
   return result + content;
 }
 
+uint64_t eight_bytes(const char* at) {
+  uint64_t value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
 std::string own(std::string_view text) {
   return std::string(text);
 }
 
 }  // namespace
+
+uint64_t symbol_hash(std::string_view text) {
+  const char* at = text.data();
+  size_t size = text.size();
+  uint64_t hash = 0x9e3779b97f4a7c15ull ^ size;
+  for (; size >= 8; at += 8, size -= 8) {
+    hash = (hash ^ eight_bytes(at)) * 0xbf58476d1ce4e5b9ull;
+    hash ^= hash >> 29;
+  }
+  uint64_t rest = 0;
+  std::memcpy(&rest, at, size);
+  hash = (hash ^ rest) * 0x94d049bb133111ebull;
+  return hash ^ hash >> 32;
+}
 
 void TextWriter::text(std::string_view text) {
   append(content_, uint64_t{text.size()});

@@ -24,6 +24,9 @@ class TextWriter {
 std::string_view take_text(Cursor& cursor);
 std::vector<std::string> take_list(Cursor& cursor);
 
+// What the library calls a function in answers and records (live/folder.c computes the same).
+uint64_t symbol_hash(std::string_view symbol);
+
 // An image as the application gave it to the driver.
 struct ImageRequest {
   uint64_t hash = 0;

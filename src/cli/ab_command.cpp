@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <memory>
@@ -48,10 +48,12 @@ policy::Policy policy_of(const report::Live& live, const std::string& evidence) 
   policy.gpu = live.gpu;
   for (const report::LiveKernel& kernel : live.kernels) {
     policy::Assembler assembler = assembler_of(kernel);
-    bool numbered = !assembler.version.empty() && assembler.version[0] >= '0' && assembler.version[0] <= '9';
+    bool numbered =
+        !assembler.version.empty() && assembler.version[0] >= '0' && assembler.version[0] <= '9';
     if (kernel.saved_milliseconds <= 0 || kernel.differing > 0 || !numbered) continue;
     policy::Rule rule;
-    rule.treatment = kernel.loaded == "b" ? policy::Treatment::untreated : policy::Treatment::treated;
+    rule.treatment =
+        kernel.loaded == "b" ? policy::Treatment::untreated : policy::Treatment::treated;
     rule.symbol = kernel.symbol;
     rule.architecture = kernel.architecture;
     rule.assembler = assembler;
@@ -69,7 +71,8 @@ policy::Policy policy_of(const report::Live& live, const std::string& evidence) 
   return policy;
 }
 
-Result<ab::RunRequest> request_of(const Options& options, const Global& global, const AnsweringHooks& hooks) {
+Result<ab::RunRequest> request_of(const Options& options, const Global& global,
+                                  const AnsweringHooks& hooks) {
   ab::RunRequest request;
   request.command = global.command;
   request.settings.a = options.a;
@@ -93,8 +96,8 @@ Result<ab::RunRequest> request_of(const Options& options, const Global& global, 
 Result<int> compare(const Options& options, const Global& global, const std::string& command_line,
                     std::optional<session::Outcome>& ended) {
   if (global.command.empty())
-    return error("no command to run: write it behind --, for example namesake ab -- python serve.py");
-  if (options.a == options.b) return error("both builds are " + options.a + ": name another with --b");
+    return error(
+        "no command to run: write it behind --, for example namesake ab -- python serve.py");
   TRY_ASSIGN(AnsweringHooks hooks, AnsweringHooks::make());
   TRY_ASSIGN(ab::RunRequest request, request_of(options, global, hooks));
   TRY_ASSIGN(ab::Outcome outcome, ab::run(request));
@@ -108,7 +111,8 @@ Result<int> compare(const Options& options, const Global& global, const std::str
     policy::Policy policy = policy_of(live, options.json.empty() ? "" : options.json);
     TRY(write_file(options.policy, policy::write(policy)));
     live.policy = options.policy;
-    if (!options.check) live.notes.push_back("the results of the two builds were not compared: --check does it");
+    if (!options.check)
+      live.notes.push_back("the results of the two builds were not compared: --check does it");
   }
   ab::advise(live, global.command);
   if (!options.json.empty()) TRY(write_output(options.json, report::to_json(live)));
@@ -119,7 +123,8 @@ Result<int> compare(const Options& options, const Global& global, const std::str
   fmt::print(stderr, "\n{}", report::to_text(live, style));
   bool differ = std::any_of(live.kernels.begin(), live.kernels.end(),
                             [](const report::LiveKernel& kernel) { return kernel.differing > 0; });
-  if (options.check && differ && outcome.session.exit_status == 0 && outcome.session.signal == 0) return 1;
+  if (options.check && differ && outcome.session.exit_status == 0 && outcome.session.signal == 0)
+    return 1;
   ended = std::move(outcome.session);
   return 0;
 }
@@ -136,24 +141,47 @@ Result<int> run_ab(const Options& options, const Global& global, const std::stri
 
 Command add_ab(CLI::App& root, const Global& global) {
   auto options = std::make_shared<Options>();
-  CLI::App* app = root.add_subcommand(
-      "ab", "Live: two builds of each kernel in your own application, its launches alternating between them");
-  app->add_option("--a", options->a, "the first build: words as for diff, over the assembler that the application uses")
-      ->capture_default_str()->type_name("BUILD");
-  app->add_option("--b", options->b, "the second build: treated, untreated, O2, 13.5 …")->capture_default_str()->type_name("BUILD");
-  app->add_option("--kernels", options->kernels, "only kernels that match, by symbol or readable name")->type_name("GLOB");
-  app->add_option("--seconds", options->seconds, "alternate for so long from the first load on; then everything runs as loaded")
-      ->check(CLI::PositiveNumber)->type_name("N");
-  app->add_option("--timed", options->timed, "launches timed a second, over all kernels; the others only alternate")
-      ->capture_default_str()->check(CLI::Range(4, 100000))->type_name("N");
-  app->add_option("--policy", options->policy, "write what gains as a policy for namesake run")->type_name("FILE");
-  app->add_option("--json", options->json, "write everything as JSON to this file (- for stdout)")->type_name("FILE");
-  app->add_option("--timeout", options->timeout, "seconds that one assembly may take")->capture_default_str()->check(CLI::PositiveNumber)->type_name("N");
-  app->add_flag("-v,--verbose", options->verbose, "every kernel with its sentence and its launch shapes");
-  app->footer("Examples:\n  namesake ab -- python serve.py\n  namesake ab --kernels 'gemm*' --seconds 60 -- ./app\n"
-              "  namesake ab --a 12.8 --b 13.5 -- ./train\n  namesake ab --b O2 --a natural -- ./app\n"
-              "The table is on stderr, at the end: after the command, or after ^C.\n"
-              "Exit status: the command's own; 125 if namesake itself failed.");
+  CLI::App* app = root.add_subcommand("ab",
+                                      "Live: two builds of each kernel in your own application, "
+                                      "its launches alternating between them");
+  app->add_option(
+         "--a", options->a,
+         "the first build: words as for diff, over the assembler that the application uses")
+      ->capture_default_str()
+      ->type_name("BUILD");
+  app->add_option("--b", options->b, "the second build: treated, untreated, O2, 13.5 …")
+      ->capture_default_str()
+      ->type_name("BUILD");
+  app->add_option("--kernels", options->kernels,
+                  "only kernels that match, by symbol or readable name")
+      ->type_name("GLOB");
+  app->add_option("--seconds", options->seconds,
+                  "alternate for so long from the first load on; then everything runs as loaded")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app->add_option("--timed", options->timed,
+                  "launches timed a second, over all kernels; the others only alternate")
+      ->capture_default_str()
+      ->check(CLI::Range(4, 100000))
+      ->type_name("N");
+  app->add_option("--policy", options->policy, "write what gains as a policy for namesake run")
+      ->type_name("FILE");
+  app->add_option("--json", options->json, "write everything as JSON to this file (- for stdout)")
+      ->type_name("FILE");
+  app->add_option("--timeout", options->timeout, "seconds that one assembly may take")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app->add_flag("-v,--verbose", options->verbose,
+                "every kernel with its sentence and its launch shapes");
+  app->footer(
+      "Examples:\n  namesake ab -- python serve.py\n  namesake ab --kernels 'gemm*' --seconds 60 "
+      "-- ./app\n"
+      "  namesake ab --a 12.8 --b 13.5 -- ./train\n  namesake ab --a natural --b O2 -- ./app\n"
+      "  namesake ab --a natural --b natural -- ./app    each kernel against its own double: must "
+      "show nothing\n"
+      "The table is on stderr, at the end: after the command, or after ^C.\n"
+      "Exit status: the command's own; 125 if namesake itself failed.");
   Command command;
   command.app = app;
   command.own_failure = 125;

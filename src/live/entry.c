@@ -79,10 +79,6 @@ const struct driver* driver(void) {
 
 /* --- the wrappers by name --- */
 
-#define DECLARE(name, parameters) EXPORT result name parameters;
-WRAPPED(DECLARE)
-#undef DECLARE
-
 struct door {
   const char* symbol;
   void* wrapper;

@@ -255,20 +255,17 @@ static struct holder* holder_of(handle handle, int library) {
 static int32_t index_of(uint64_t image, const char* symbol) {
   struct ns_live_record* all = record();
   uint32_t count = all->kernels < NS_LIVE_KERNELS ? all->kernels : NS_LIVE_KERNELS;
-  size_t length = strlen(symbol);
-  for (uint32_t i = 0; i < count; i++) {
-    struct ns_live_kernel* each = record_kernel(i);
-    if (each->image == image && each->symbol_length == length &&
-        strncmp(each->symbol, symbol, sizeof each->symbol - 1) == 0)
+  uint64_t hash = hash_text(symbol);
+  for (uint32_t i = 0; i < count; i++)
+    if (record_kernel(i)->image == image && record_kernel(i)->symbol_hash == hash)
       return (int32_t)i;
-  }
   if (all->kernels >= NS_LIVE_KERNELS) {
     all->lost++;
     return NO_INDEX;
   }
   struct ns_live_kernel* mine = record_kernel(all->kernels);
   mine->image = image;
-  mine->symbol_length = (uint32_t)length;
+  mine->symbol_hash = hash;
   strncpy(mine->symbol, symbol, sizeof mine->symbol - 1);
   __atomic_store_n(&mine->whole, 1, __ATOMIC_RELEASE);
   return (int32_t)all->kernels++;

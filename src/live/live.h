@@ -11,8 +11,10 @@
 
 /* --- entry.c: how the driver is reached --- */
 
-/* The driver's own function, found when first asked for; NULL if the driver has none. */
+/* What stands before the driver; and the driver's own, found when first asked for: NULL if the
+ * driver has none. */
 #define DECLARE(name, parameters)     \
+  EXPORT result name parameters;      \
   typedef result name##_t parameters; \
   name##_t* real_##name(void);
 WRAPPED(DECLARE)

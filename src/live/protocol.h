@@ -110,8 +110,9 @@ struct ns_live_kernel {
   uint32_t unchecked;     /* launches that were to be compared and could not: `why_unchecked` */
   uint32_t why_unchecked; /* ns_why_unchecked */
   uint32_t whole;         /* 1: the entry is whole */
-  uint32_t symbol_length;
-  char symbol[408]; /* its first characters */
+  uint32_t unused;
+  uint64_t symbol_hash; /* of all of it */
+  char symbol[400];     /* its first characters */
 };
 
 enum ns_why_unchecked {

@@ -49,11 +49,12 @@ struct LiveKernel {
   std::string loaded;   // "a", "b", or "" where the application's code is neither
   LiveBuild a, b;
   int64_t launches = 0, launches_of_b = 0;
-  int64_t captured = 0, cooperative = 0, not_resident = 0, failed = 0;  // launches that ran as loaded
+  int64_t captured = 0, cooperative = 0, not_resident = 0,
+          failed = 0;             // launches that ran as loaded
   double total_milliseconds = 0;  // of all launches as loaded, from those timed
   double saved_milliseconds = 0;  // of that, by the build that is faster where that is settled
   int64_t checked = 0, differing = 0, unrepeatable = 0;  // launches whose results were compared
-  std::string unchecked;  // why no launch was compared, where that was asked for
+  std::string unchecked;          // why no launch was compared, where that was asked for
   std::vector<LiveShape> shapes;  // by time, the most first
   std::string ptx;                // what it was made of, while the run folder stands
 
@@ -65,15 +66,15 @@ struct Live {
   std::string gpu, cuda, architecture;
   std::string a, b;  // as asked for: "untreated", "treated"
   double confidence = 0.95, dead_band = 0.005;
-  double seconds = 0;           // the application ran
-  int64_t processes = 0;        // that launched something
+  double seconds = 0;     // the application ran
+  int64_t processes = 0;  // that launched something
   int64_t launches = 0, timed = 0, unknown = 0;
-  std::string ended;            // how the application ended
+  std::string ended;  // how the application ended
   std::vector<LiveKernel> kernels;
   std::vector<std::string> notes;
-  std::string advice;           // the last sentence
-  std::string policy;           // file written; "" where none was
-  std::string code_page;        // beside the page: the differences of the codes
+  std::string advice;     // the last sentence
+  std::string policy;     // file written; "" where none was
+  std::string code_page;  // beside the page: the differences of the codes
   std::string next_command;
 };
 

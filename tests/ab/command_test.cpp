@@ -1,0 +1,381 @@
+// `namesake ab` on an application that launches kernels on a stand-in driver. A treated kernel
+// takes 0.8 of an untreated one's time there, unless a test says otherwise.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <map>
+
+#include "report/live_pages.h"
+#include "util/file.h"
+#include "util/subprocess.h"
+#include "util/text.h"
+
+using namespace namesake;
+
+namespace {
+
+constexpr const char* kTargets = NAMESAKE_BINARY_DIR "/tests/ab_targets";
+
+std::string kernel_text(const std::string& symbol, const std::string& before = "",
+                        const std::string& within = "") {
+  std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n" + before +
+                     ".visible .entry " + symbol + "(.param .u64 a)\n{\n .reg .b32 %r<10>;\n" +
+                     within;
+  for (const char* line :
+       {"add.s32 %r1, %r2, %r3", "mul.lo.s32 %r2, %r1, %r3", "add.s32 %r3, %r2, %r1",
+        "xor.b32 %r5, %r4, %r1", "mad.lo.s32 %r4, %r1, %r2, %r3", "add.s32 %r6, %r5, %r1",
+        "sub.s32 %r7, %r6, %r5", "and.b32 %r8, %r7, %r6"})
+    text += std::string(" ") + line + ";\n";
+  return text + " ret;\n}\n";
+}
+
+struct Code {
+  int64_t treated = 0, untreated = 0, captured_treated = 0, captured_untreated = 0;
+  std::string treated_settings, untreated_settings;
+};
+
+class AbCommand : public testing::Test {
+ protected:
+  TemporaryFolder folder = std::move(*TemporaryFolder::make("ab-command"));
+  std::vector<std::string> environment;
+
+  std::string path(const std::string& name) const { return (folder.path() / name).string(); }
+
+  void SetUp() override { EXPECT_TRUE(write_file(path("kernel.ptx"), kernel_text("kernel"))); }
+
+  // "dlsym", "module", and what the application is told beside its kernel.
+  std::vector<std::string> application(const std::string& door, const std::string& holding,
+                                       std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {std::string(kTargets) + "/application", door, holding,
+                                      "ptxas=" NAMESAKE_BINARY_DIR "/stand_in/ptxas"};
+    bool paced = false;
+    for (const std::string& each : more)
+      paced |= each.starts_with("launches=") || each.starts_with("sleep=");
+    if (!paced) words.insert(words.end(), {"launches=600", "sleep=1500"});
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  Completed call(std::vector<std::string> options, const std::vector<std::string>& command) {
+    Command run_it;
+    run_it.arguments = {NAMESAKE_BINARY_DIR "/namesake", "-q", "ab", "--json", path("out.json")};
+    run_it.arguments.insert(run_it.arguments.end(), options.begin(), options.end());
+    run_it.arguments.emplace_back("--");
+    run_it.arguments.insert(run_it.arguments.end(), command.begin(), command.end());
+    run_it.environment = environment;
+    for (const std::string& each : {std::string("LD_LIBRARY_PATH=") + kTargets + "/driver",
+                                    "FAKE_LOG=" + path("log"), "XDG_CACHE_HOME=" + path("cache"),
+                                    "XDG_STATE_HOME=" + path("state"), std::string("COLUMNS=100")})
+      run_it.environment.push_back(each);
+    run_it.folder = folder.path();
+    auto done = run(run_it);
+    EXPECT_TRUE(done) << done.error().message;
+    return done ? *done : Completed();
+  }
+
+  report::Live live() {
+    auto text = read_file(path("out.json"));
+    EXPECT_TRUE(text) << "no report";
+    auto parsed = report::live_from_json(text.value_or("{}"));
+    EXPECT_TRUE(parsed) << parsed.error().message;
+    return parsed ? *parsed : report::Live();
+  }
+  report::LiveKernel kernel() {
+    report::Live all = live();
+    EXPECT_EQ(all.kernels.size(), 1u);
+    return all.kernels.empty() ? report::LiveKernel() : all.kernels.front();
+  }
+
+  // What the driver was asked to run.
+  Code launched() {
+    Code code;
+    std::string text = read_file(path("log")).value_or("");
+    for (std::string_view line : split(text, '\n')) {
+      auto words = split(line, ' ');
+      if (words.size() < 6) continue;
+      bool treated = words[1] == "treated";
+      (treated ? code.treated : code.untreated) += parse_integer(words[2]).value_or(0);
+      (treated ? code.captured_treated : code.captured_untreated) +=
+          parse_integer(words[3]).value_or(0);
+      (treated ? code.treated_settings : code.untreated_settings) =
+          std::string(words[4]) + " " + std::string(words[5]);
+    }
+    return code;
+  }
+};
+
+TEST_F(AbCommand, FindsTheFasterBuildInTheRunningApplication) {
+  Completed done = call({}, application("dlsym", "module"));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  report::LiveKernel found = kernel();
+  EXPECT_EQ(found.finding, report::LiveFinding::faster) << found.meaning;
+  ASSERT_TRUE(found.main_shape()->time.interval);
+  EXPECT_LT((*found.main_shape()->time.interval)[0], 0.8);
+  EXPECT_GT((*found.main_shape()->time.interval)[1], 0.8);
+  EXPECT_EQ(found.launches, 600);
+  EXPECT_NE(done.err.find("namesake run --treat kernel"), std::string::npos) << done.err;
+}
+
+TEST_F(AbCommand, RunsEachLaunchOnceWithOneOfTheBuilds) {
+  call({}, application("dlsym", "module"));
+  Code code = launched();
+  EXPECT_EQ(code.treated + code.untreated, 600);
+  EXPECT_GT(code.treated, 100);
+  EXPECT_EQ(kernel().launches_of_b, code.treated);
+}
+
+TEST_F(AbCommand, ASlowerBuildIsToldAndNothingIsAdvised) {
+  environment = {"FAKE_TREATED=1.1"};
+  Completed done = call({}, application("dlsym", "module"));
+  EXPECT_EQ(kernel().finding, report::LiveFinding::slower);
+  EXPECT_NE(done.err.find("Leave everything as it is"), std::string::npos) << done.err;
+}
+
+TEST_F(AbCommand, AKernelThatIsTreatedByItsNameMayGainUntreated) {
+  environment = {"FAKE_TREATED=1.1"};
+  EXPECT_TRUE(write_file(path("kernel.ptx"), kernel_text("cutlass_kernel")));
+  Completed done = call({}, application("dlsym", "module", {"symbol=cutlass_kernel"}));
+  EXPECT_EQ(kernel().loaded, "b");
+  EXPECT_GT(kernel().saved_milliseconds, 0);
+  EXPECT_NE(done.err.find("--untreat cutlass_kernel"), std::string::npos) << done.err;
+}
+
+TEST_F(AbCommand, BuildsOfEqualTimeGiveNoDifference) {
+  environment = {"FAKE_TREATED=1"};
+  call({}, application("dlsym", "module"));
+  EXPECT_EQ(kernel().finding, report::LiveFinding::no_difference) << kernel().meaning;
+}
+
+TEST_F(AbCommand, EqualCodeIsNotAlternated) {
+  environment = {"NAMESAKE_STAND_IN=react=none"};
+  call({}, application("dlsym", "module"));
+  EXPECT_EQ(kernel().finding, report::LiveFinding::same_code) << kernel().meaning;
+  EXPECT_EQ(kernel().launches_of_b, 0);
+}
+
+TEST_F(AbCommand, AgainstItsOwnDoubleNothingShows) {
+  call({"--a", "natural", "--b", "natural"}, application("dlsym", "module"));
+  EXPECT_EQ(kernel().finding, report::LiveFinding::no_difference) << kernel().meaning;
+  EXPECT_GT(kernel().launches_of_b, 100);
+}
+
+TEST_F(AbCommand, ComparesOptimisationLevels) {
+  call({"--a", "natural", "--b", "O1"}, application("dlsym", "module"));
+  report::LiveKernel found = kernel();
+  EXPECT_GT(found.launches_of_b, 100) << found.meaning;
+  EXPECT_EQ(found.loaded, "a");
+}
+
+// Every way to the driver, and every way to hold code.
+struct Way {
+  const char *door, *holding;
+  bool ex;
+};
+class AbWays : public AbCommand, public testing::WithParamInterface<Way> {};
+
+TEST_P(AbWays, LaunchesAlternate) {
+  Way way = GetParam();
+  std::vector<std::string> more = {"launches=300", "sleep=2000"};
+  if (way.ex) more.emplace_back("ex=1");
+  Completed done = call({}, application(way.door, way.holding, more));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(kernel().launches, 300);
+  EXPECT_GT(kernel().launches_of_b, 40) << done.err;
+  EXPECT_EQ(live().unknown, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AbWays,
+    testing::Values(Way{"dlsym", "module", true}, Way{"linked", "module", false},
+                    Way{"procaddress", "library", false},
+                    Way{"procaddress", "kernelfunction", true}, Way{"ptsz", "librarymodule", false},
+                    Way{"ptsz", "library", true}),
+    [](const auto& info) {
+      return std::string(info.param.door) + "_" + info.param.holding + (info.param.ex ? "_ex" : "");
+    });
+
+TEST_F(AbCommand, CapturedLaunchesRunAsLoadedAndAreCounted) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=400", "sleep=2000", "capture=50"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(kernel().captured, 50);
+  EXPECT_EQ(launched().captured_untreated, 50);
+  EXPECT_EQ(launched().captured_treated, 0);
+  EXPECT_NE(done.err.find("50 launches into captured graphs ran as loaded"), std::string::npos)
+      << done.err;
+}
+
+TEST_F(AbCommand, CooperativeLaunchesRunAsLoadedAndAreCounted) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=400", "sleep=2000", "cooperative=50"}));
+  EXPECT_EQ(kernel().cooperative, 50);
+  Code code = launched();
+  EXPECT_EQ(code.treated, kernel().launches_of_b);
+}
+
+TEST_F(AbCommand, AGridThatWouldNoLongerBeResidentAtOnceRunsAsLoaded) {
+  environment = {"FAKE_OCCUPANCY=1"};
+  call({}, application("dlsym", "module", {"grid=6", "launches=300", "sleep=2000"}));
+  EXPECT_EQ(kernel().launches_of_b, 0);
+  EXPECT_GT(kernel().not_resident, 0);
+  EXPECT_EQ(launched().treated, 0);
+}
+
+TEST_F(AbCommand, AttributesAreSetOnBothBuilds) {
+  call({},
+       application("dlsym", "module", {"shared=65536", "cache=2", "launches=300", "sleep=2000"}));
+  EXPECT_GT(kernel().launches_of_b, 40) << kernel().meaning;
+  EXPECT_EQ(launched().treated_settings, "shared=65536 cache=2");
+  EXPECT_EQ(launched().untreated_settings, "shared=65536 cache=2");
+}
+
+TEST_F(AbCommand, ABuildThatTheDriverDoesNotLoadLeavesTheApplicationAsItIs) {
+  environment = {"FAKE_REFUSE=load"};
+  Completed done = call({}, application("dlsym", "module", {"launches=300", "sleep=2000"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(launched().untreated, 300);
+  EXPECT_NE(kernel().meaning.find("the driver refused"), std::string::npos) << kernel().meaning;
+}
+
+TEST_F(AbCommand, ALaunchThatTheDriverRefusesIsMadeAgainAsLoaded) {
+  environment = {"FAKE_REFUSE=launch"};
+  Completed done = call({}, application("dlsym", "module", {"launches=300", "sleep=2000"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(launched().untreated, 300);
+  EXPECT_EQ(launched().treated, 0);
+}
+
+TEST_F(AbCommand, AnAssemblerThatCrashesTreatedHarmsNobody) {
+  environment = {"NAMESAKE_STAND_IN=crash=treated"};
+  Completed done = call({}, application("dlsym", "module", {"launches=300", "sleep=2000"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(launched().untreated, 300);
+  EXPECT_NE(kernel().meaning.find("treated could not be made"), std::string::npos)
+      << kernel().meaning;
+}
+
+TEST_F(AbCommand, AKernelThatUsesAVariableOfItsModuleIsLeftAlone) {
+  EXPECT_TRUE(write_file(path("kernel.ptx"),
+                         kernel_text("kernel", ".visible .const .align 4 .b8 table[64];\n",
+                                     " ld.const.u32 %r9, [table];\n")));
+  call({}, application("dlsym", "module", {"launches=300", "sleep=2000"}));
+  EXPECT_EQ(kernel().launches_of_b, 0);
+  EXPECT_NE(kernel().meaning.find("the variable table"), std::string::npos) << kernel().meaning;
+}
+
+TEST_F(AbCommand, CodeFromBeforeTheRunIsLeftAloneAndTheReportSaysWhy) {
+  Command assemble;
+  assemble.arguments = {NAMESAKE_BINARY_DIR "/stand_in/ptxas", "-arch=sm_90", path("kernel.ptx"),
+                        "-o", path("kernel.cubin")};
+  ASSERT_TRUE(run(assemble));
+  std::vector<std::string> words = application("dlsym", "module", {"launches=300", "sleep=1000"});
+  std::erase_if(words, [](const std::string& word) { return word.starts_with("ptxas="); });
+  call({}, words);
+  EXPECT_EQ(kernel().launches_of_b, 0);
+  EXPECT_NE(kernel().meaning.find("built before this run"), std::string::npos) << kernel().meaning;
+}
+
+TEST_F(AbCommand, OnlyChosenKernelsAlternate) {
+  call({"--kernels", "other*"}, application("dlsym", "module", {"launches=300", "sleep=1000"}));
+  EXPECT_EQ(kernel().launches_of_b, 0);
+  EXPECT_EQ(kernel().meaning, "not chosen by --kernels");
+}
+
+TEST_F(AbCommand, AfterItsTimeEverythingRunsAsLoaded) {
+  call({"--seconds", "0.4"}, application("dlsym", "module", {"launches=1000", "sleep=2000"}));
+  EXPECT_GT(kernel().launches_of_b, 20);
+  EXPECT_LT(kernel().launches_of_b, 300);
+}
+
+TEST_F(AbCommand, UnloadedModulesAreForgottenAndLoadedOnesFoundAgain) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=600", "sleep=1500", "unload=20"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(kernel().launches, 600);
+  EXPECT_GT(kernel().launches_of_b, 100);
+}
+
+TEST_F(AbCommand, ThreadsLaunchAtOnce) {
+  Completed done =
+      call({}, application("procaddress", "library", {"launches=2000", "sleep=1000", "threads=8"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(kernel().launches, 2000);
+  EXPECT_EQ(launched().treated, kernel().launches_of_b);
+}
+
+TEST_F(AbCommand, MemoryAndDescriptorsDoNotGrowWithLaunches) {
+  auto after = [&](const std::string& launches) {
+    Completed done =
+        call({}, application("dlsym", "module",
+                             {"launches=" + launches, "milliseconds=1500", "descriptors=1"}));
+    auto lines = split(done.out, '\n');
+    EXPECT_GE(lines.size(), 2u) << done.out << done.err;
+    std::string memory(lines.size() > 1 ? lines[1] : "");
+    std::string digits;
+    for (char c : memory)
+      if (c >= '0' && c <= '9') digits += c;
+    return std::pair(parse_integer(trimmed(lines[0])).value_or(-1),
+                     parse_integer(digits).value_or(-1));
+  };
+  auto few = after("1000"), many = after("100000");
+  EXPECT_EQ(few.first, many.first);
+  EXPECT_LT(many.second, few.second + 4096) << "kB";
+}
+
+TEST_F(AbCommand, TheStatusOfTheCommandIsPassedOn) {
+  EXPECT_EQ(call({}, application("dlsym", "module", {"launches=50", "sleep=100", "status=7"}))
+                .exit_status,
+            7);
+}
+
+TEST_F(AbCommand, ACrashOfTheApplicationLeavesTheTable) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=400", "sleep=2000", "signal=11"}));
+  EXPECT_TRUE(done.signal == SIGSEGV || done.exit_status == 128 + SIGSEGV) << done.how_it_ended();
+  EXPECT_GT(kernel().launches_of_b, 40);
+  EXPECT_NE(live().ended, "");
+}
+
+TEST_F(AbCommand, AnInterruptedApplicationLeavesTheTable) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=400", "sleep=2000", "signal=2"}));
+  EXPECT_TRUE(done.signal == SIGINT || done.exit_status == 128 + SIGINT) << done.how_it_ended();
+  EXPECT_EQ(kernel().finding, report::LiveFinding::faster);
+  EXPECT_NE(done.err.find("b/a"), std::string::npos) << done.err;
+}
+
+TEST_F(AbCommand, ACommandThatLaunchesNothingIsToldSo) {
+  Completed done = call({}, {"true"});
+  EXPECT_EQ(done.exit_status, 0);
+  EXPECT_NE(done.err.find("No launch was seen"), std::string::npos) << done.err;
+}
+
+TEST_F(AbCommand, WhoeverAsksForTheNextSymbolGetsTheOneBehindItself) {
+  environment = {"LD_PRELOAD=" + std::string(kTargets) + "/next.so"};
+  Completed done = call({}, {"sh", "-c", "test $$ -gt 0 && echo fine"});
+  EXPECT_EQ(done.out, "fine\n") << done.err;
+}
+
+TEST_F(AbCommand, WritesAPolicyOfWhatGains) {
+  call({"--policy", path("gains.toml")}, application("dlsym", "module"));
+  std::string policy = read_file(path("gains.toml")).value_or("");
+  EXPECT_NE(policy.find("symbol = \"kernel\""), std::string::npos) << policy;
+  EXPECT_NE(policy.find("treatment = \"treated\""), std::string::npos) << policy;
+  EXPECT_NE(policy.find("assembler = \"13.0.88\""), std::string::npos) << policy;
+}
+
+TEST_F(AbCommand, WithoutACommandOrWithAnUnknownBuildItSaysWhatToWrite) {
+  Command nothing;
+  nothing.arguments = {NAMESAKE_BINARY_DIR "/namesake", "ab"};
+  auto done = run(nothing);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->exit_status, 125);
+  EXPECT_NE(done->err.find("namesake ab --"), std::string::npos) << done->err;
+  Completed unknown = call({"--b", "quick"}, {"true"});
+  EXPECT_EQ(unknown.exit_status, 125);
+  EXPECT_NE(unknown.err.find("no part of a build"), std::string::npos) << unknown.err;
+  EXPECT_EQ(call({"--b", "renamed"}, {"true"}).exit_status, 125);
+}
+
+}  // namespace
