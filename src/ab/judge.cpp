@@ -102,10 +102,6 @@ bool loud(const report::Ratio& control) {
   return control.verdict == "faster" || control.verdict == "slower";
 }
 
-std::string percent(double ratio) {
-  return fmt::format("{:.1f}%", 100 * std::abs(ratio - 1));
-}
-
 // From the shapes that matter.
 void find_by_time(LiveKernel& kernel, const report::Live& live) {
   bool faster = false, slower = false, open = false, any = false;
@@ -205,6 +201,10 @@ std::string why_unchecked(int why) {
       return "the application uses memory that cannot be saved and put back";
     case NS_CHECK_FAILED:
       return "saving the device's memory failed";
+    case NS_CHECK_THREADS:
+      return "several threads of the application launch or allocate";
+    case NS_CHECK_EFFECTS:
+      return "it prints, allocates or launches, and would do so twice";
     case NS_CHECK_CAPTURING:
       return "a graph was being captured";
   }

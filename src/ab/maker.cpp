@@ -54,6 +54,15 @@ bool has_variables(const std::string& image) {
   });
 }
 
+// Launched twice on the same memory, does nothing but write to memory: what prints, allocates or
+// launches calls a function from outside.
+bool is_repeatable(const ptx::Module& module) {
+  return std::all_of(module.functions.begin(), module.functions.end(),
+                     [](const ptx::Function& function) {
+                       return function.defined || function.symbol == "__assertfail";
+                     });
+}
+
 }  // namespace
 
 void Maker::learn(const ProgramRun& run) {
@@ -285,6 +294,7 @@ Status Maker::write(const ImageRequest& request, const Source* source,
     ns_answer_kernel kernel{symbol_hash(note.symbol), 0, 0};
     if (note.standing == Standing::pair) {
       kernel.flags = NS_ANSWER_PAIR;
+      if (source->module && is_repeatable(*source->module)) kernel.flags |= NS_ANSWER_CHECK;
       if (!note.a_is_loaded) kernel.flags |= NS_ANSWER_FILE_A;
       if (!note.b_is_loaded) kernel.flags |= NS_ANSWER_FILE_B;
     }

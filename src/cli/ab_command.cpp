@@ -164,6 +164,18 @@ Command add_ab(CLI::App& root, const Global& global) {
       ->capture_default_str()
       ->check(CLI::Range(4, 100000))
       ->type_name("N");
+  app->add_option("--check", options->check,
+                  "compare the results of so many launches of each kernel bit for bit (the first, "
+                  "the tenth, the "
+                  "hundredth …); exit 1 if any differ")
+      ->check(CLI::Range(1, 9))
+      ->type_name("N");
+  app->add_option("--check-memory", options->check_megabytes,
+                  "MB of device memory that are saved for that at most; an application that holds "
+                  "more is not checked")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("MB");
   app->add_option("--policy", options->policy, "write what gains as a policy for namesake run")
       ->type_name("FILE");
   app->add_option("--json", options->json, "write everything as JSON to this file (- for stdout)")

@@ -235,6 +235,12 @@ result on_launch(struct launch* launch) {
     return launch->issue(launch, launch->function);
   }
   if (__atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_WAITING) try_pair(function);
+  launched_by_this_thread();
+  int pair = __atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_PAIR;
+  result code;
+  if (pair && function->checks_left && !board()->stopped && fits(function, launch) &&
+      check_launch(function, launch, &code))
+    return code;
   pthread_mutex_lock(&function->lock);
   struct decision decision = decide(function, launch);
   pthread_mutex_unlock(&function->lock);

@@ -14,6 +14,7 @@ enum {
   CU_SUCCESS = 0,
   CU_NOT_FOUND = 500,
   CU_NOT_READY = 600,
+  CU_LAUNCH_FAILED = 719,
   CU_CAPTURE_NONE = 0,
   CU_CAPTURE_RELAXED = 2,
   CU_MULTIPROCESSORS = 16,
@@ -22,6 +23,10 @@ enum {
   CU_PER_THREAD_STREAM = 2, /* a flag of cuGetProcAddress */
   CU_LAUNCH_COOPERATIVE = 2,
   CU_LAUNCH_PROGRAMMATIC = 6,
+};
+
+struct memory_handle {
+  char bytes[64];
 };
 
 struct launch_attribute {
@@ -88,7 +93,27 @@ struct launch_config {
   X(cuStreamEndCapture_ptsz, (handle stream, handle * graph))                                     \
   X(cuCtxDestroy_v2, (handle context))                                                            \
   X(cuDevicePrimaryCtxReset_v2, (int device))                                                     \
-  X(cuDevicePrimaryCtxRelease_v2, (int device))
+  X(cuDevicePrimaryCtxRelease_v2, (int device))                                                   \
+  X(cuMemAlloc_v2, (address * at, size_t size))                                                   \
+  X(cuMemAllocPitch_v2,                                                                           \
+    (address * at, size_t * pitch, size_t width, size_t height, unsigned element))                \
+  X(cuMemFree_v2, (address at))                                                                   \
+  X(cuMemAllocAsync, (address * at, size_t size, handle stream))                                  \
+  X(cuMemAllocAsync_ptsz, (address * at, size_t size, handle stream))                             \
+  X(cuMemFreeAsync, (address at, handle stream))                                                  \
+  X(cuMemFreeAsync_ptsz, (address at, handle stream))                                             \
+  X(cuMemAllocFromPoolAsync, (address * at, size_t size, handle pool, handle stream))             \
+  X(cuMemAllocFromPoolAsync_ptsz, (address * at, size_t size, handle pool, handle stream))        \
+  X(cuMemAllocManaged, (address * at, size_t size, unsigned flags))                               \
+  X(cuMemHostAlloc, (void** at, size_t size, unsigned flags))                                     \
+  X(cuMemAllocHost_v2, (void** at, size_t size))                                                  \
+  X(cuMemHostRegister_v2, (void* at, size_t size, unsigned flags))                                \
+  X(cuMemMap, (address at, size_t size, size_t offset, uint64_t memory, uint64_t flags))          \
+  X(cuIpcOpenMemHandle_v2, (address * at, struct memory_handle memory, unsigned flags))           \
+  X(cuImportExternalMemory, (handle * memory, const void* description))                           \
+  X(cuArrayCreate_v2, (handle * array, const void* description))                                  \
+  X(cuArray3DCreate_v2, (handle * array, const void* description))                                \
+  X(cuMipmappedArrayCreate, (handle * array, const void* description, unsigned levels))
 
 /* X(name, parameters): only called. */
 #define CALLED(X)                                                                 \
@@ -97,6 +122,9 @@ struct launch_config {
   X(cuDeviceGetAttribute, (int* value, int attribute, int device))                \
   X(cuCtxGetCurrent, (handle * context))                                          \
   X(cuCtxGetDevice, (int* device))                                                \
+  X(cuCtxSynchronize, (void))                                                     \
+  X(cuMemcpyDtoH_v2, (void* to, address from, size_t size))                       \
+  X(cuMemcpyHtoD_v2, (address to, const void* from, size_t size))                 \
   X(cuDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))       \
   X(cuStreamIsCapturing, (handle stream, int* status))                            \
   X(cuStreamIsCapturing_ptsz, (handle stream, int* status))                       \

@@ -183,7 +183,15 @@ static const struct door* door_for(const char* base, int version, uint64_t flags
                 {"cuStreamBeginCapture", 10010},
                 {"cuCtxDestroy", 4000},
                 {"cuDevicePrimaryCtxReset", 11000},
-                {"cuDevicePrimaryCtxRelease", 11000}};
+                {"cuDevicePrimaryCtxRelease", 11000},
+                {"cuMemAlloc", 3020},
+                {"cuMemAllocPitch", 3020},
+                {"cuMemFree", 3020},
+                {"cuMemAllocHost", 3020},
+                {"cuMemHostRegister", 6050},
+                {"cuIpcOpenMemHandle", 11000},
+                {"cuArrayCreate", 3020},
+                {"cuArray3DCreate", 3020}};
   char name[64];
   size_t length = strlen(base);
   if (length + 10 > sizeof name) return NULL;

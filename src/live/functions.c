@@ -322,8 +322,11 @@ static void named(handle handle, const char* symbol, struct holder* holder, int 
   if (by_kernel) call->cuCtxGetCurrent(&function->context);
   function->index = index_of(holder->image ? holder->image->hash : 0, symbol);
   if (!holder->image) function->state = NS_LIVE_LARGE;
+  function->next_check = 1;
   struct ns_live_kernel* entry = record_of(function);
   if (entry && !entry->state) entry->state = function->state;
+  if (entry && entry->checked + entry->unchecked == 0)
+    function->checks_left = board()->check_launches;
   set_function(handle, function);
 }
 
@@ -436,6 +439,7 @@ static int find_build(const struct function* function, int which, handle* build)
 
 static int load_pair(struct function* function, uint32_t flags) {
   static const uint32_t from_file[2] = {NS_ANSWER_FILE_A, NS_ANSWER_FILE_B};
+  function->may_check = (flags & NS_ANSWER_CHECK) != 0;
   for (int which = 0; which < 2; which++) {
     function->build[which] = function->handle;
     if (!(flags & from_file[which])) continue;

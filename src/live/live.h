@@ -86,6 +86,9 @@ struct function {
   int cache_config; /* -1: never set */
   handle context;
   handle build[2]; /* a and b; one of them may be `handle` */
+  int may_check;   /* by the tool's answer */
+  unsigned checks_left;
+  uint64_t seen, next_check; /* launches since it is paired; the next to be compared */
   struct shape* shapes;
 };
 
@@ -133,5 +136,12 @@ void forget_timing(struct mark* mark);
 void lose_block(uint32_t slot, uint32_t generation);
 void harvest(void); /* what has ended meanwhile */
 void forget_events(void);
+
+/* --- check.c: do both builds compute the same? --- */
+
+/* Runs the launch with both builds on the same memory and compares all of it; leaves what a left.
+ * 0 if it did not run the launch. */
+int check_launch(struct function* function, const struct launch* launch, result* code);
+void launched_by_this_thread(void);
 
 #endif

@@ -69,6 +69,7 @@ enum ns_answer_flag {
   NS_ANSWER_PAIR = 1,   /* launches alternate; else the kernel is left alone */
   NS_ANSWER_FILE_A = 2, /* a is HASH.a's; else what the application has loaded */
   NS_ANSWER_FILE_B = 4,
+  NS_ANSWER_CHECK = 8, /* launches may be repeated: nothing but memory comes of them */
 };
 
 struct ns_answer_kernel {
@@ -116,10 +117,12 @@ struct ns_live_kernel {
 };
 
 enum ns_why_unchecked {
-  NS_CHECK_LARGE = 1,    /* more device memory than check_bytes */
-  NS_CHECK_EXOTIC = 2,   /* memory that cannot be saved: mapped, managed, shared, virtual */
-  NS_CHECK_FAILED = 3,   /* a copy failed, or memory ran out */
-  NS_CHECK_CAPTURING = 4 /* a graph is being captured */
+  NS_CHECK_LARGE = 1,     /* more device memory than check_bytes */
+  NS_CHECK_EXOTIC = 2,    /* memory that cannot be saved: mapped, managed, shared, virtual */
+  NS_CHECK_FAILED = 3,    /* a copy failed, or memory ran out */
+  NS_CHECK_CAPTURING = 4, /* a graph is being captured */
+  NS_CHECK_THREADS = 5,   /* several threads launch or allocate */
+  NS_CHECK_EFFECTS = 6,   /* it prints, allocates or launches */
 };
 
 struct ns_live_shape {

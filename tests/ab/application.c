@@ -93,6 +93,7 @@ struct config {
 };
 
 static void *function, *module;
+static uint32_t* memory; /* the device's, which here is the host's */
 static unsigned grid, shared;
 typedef int launch_t(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                      void*, void**, void**);
@@ -101,10 +102,12 @@ static launch_t* launch_kernel;
 static launch_ex_t* launch_ex;
 
 static int launch(void* stream) {
+  void* arguments[] = {&memory};
+  void** given = memory ? arguments : NULL;
   if (!number("ex", 0))
-    return launch_kernel(function, grid, 1, 1, 256, 1, 1, shared, stream, NULL, NULL);
+    return launch_kernel(function, grid, 1, 1, 256, 1, 1, shared, stream, given, NULL);
   struct config config = {{grid, 1, 1}, {256, 1, 1}, shared, stream, NULL, 0};
-  return launch_ex(&config, function, NULL, NULL);
+  return launch_ex(&config, function, given, NULL);
 }
 
 static void load(void) {
@@ -165,6 +168,16 @@ int main(int argc, char** argv) {
   NEED(cuLaunchKernelEx, launch_ex_t*);
   launch_kernel = cuLaunchKernel;
   launch_ex = cuLaunchKernelEx;
+  if (number("memory", 0)) {
+    int (*allocate)(void*, size_t) =
+        entry(strcmp(words[1], "procaddress") == 0 ? "cuMemAlloc" : "cuMemAlloc_v2");
+    allocate(&memory, (size_t)number("memory", 0));
+  }
+  if (number("pinned", 0)) {
+    void* pinned = NULL;
+    int (*allocate)(void**, size_t, unsigned) = entry("cuMemHostAlloc");
+    allocate(&pinned, 4096, 0);
+  }
   load();
   if (shared) {
     NEED(cuFuncSetAttribute, int (*)(void*, int, int));
@@ -212,6 +225,8 @@ int main(int argc, char** argv) {
     for (long i = 0; i < number("cooperative", 0); i++)
       cuLaunchCooperativeKernel(function, grid, 1, 1, 256, 1, 1, shared, NULL, NULL);
   }
+  if (memory) printf("runs %u\n", memory[0]);
+  fflush(stdout);
   if (number("descriptors", 0)) {
     snprintf(command, sizeof command, "ls /proc/%d/fd | wc -l; grep VmRSS /proc/%d/status",
              getpid(), getpid());

@@ -323,6 +323,55 @@ TEST_F(AbCommand, MemoryAndDescriptorsDoNotGrowWithLaunches) {
   EXPECT_LT(many.second, few.second + 4096) << "kB";
 }
 
+// --check
+
+TEST_F(AbCommand, ResultsAreComparedAndEachLaunchStillRunsOnce) {
+  Completed done =
+      call({"--check", "3"},
+           application("dlsym", "module", {"launches=600", "sleep=1500", "memory=65536"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(done.out, "runs 600\n") << done.err;
+  EXPECT_EQ(kernel().checked, 3);
+  EXPECT_EQ(kernel().differing, 0);
+  EXPECT_NE(done.err.find("bit for bit"), std::string::npos) << done.err;
+}
+
+TEST_F(AbCommand, ADifferentResultIsFoundAndEndsWithOne) {
+  environment = {"FAKE_RESULT=differs"};
+  Completed done =
+      call({"--check", "2", "--policy", path("gains.toml")},
+           application("procaddress", "library", {"launches=600", "sleep=1500", "memory=65536"}));
+  EXPECT_EQ(done.exit_status, 1) << done.err;
+  EXPECT_EQ(done.out, "runs 600\n");
+  EXPECT_EQ(kernel().differing, 2);
+  EXPECT_EQ(read_file(path("gains.toml")).value_or("").find("[[function]]"), std::string::npos);
+}
+
+TEST_F(AbCommand, AKernelThatIsNotRepeatableIsNotCalledDifferent) {
+  environment = {"FAKE_RESULT=varies"};
+  Completed done =
+      call({"--check", "2"},
+           application("dlsym", "module", {"launches=600", "sleep=1500", "memory=65536"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(kernel().differing, 0);
+  EXPECT_EQ(kernel().unrepeatable, 2);
+}
+
+TEST_F(AbCommand, WhatCannotBeSavedIsNotChecked) {
+  for (const auto& [option, why] :
+       std::map<std::string, std::string>{{"pinned=1", "cannot be saved"},
+                                          {"threads=2", "several threads"},
+                                          {"memory=9000000", "more device memory"}}) {
+    Completed done = call({"--check", "2", "--check-memory", "4"},
+                          application("dlsym", "module",
+                                      {"launches=400", "sleep=1500", option,
+                                       option.starts_with("memory") ? "ex=0" : "memory=65536"}));
+    EXPECT_EQ(kernel().checked, 0) << option;
+    EXPECT_NE(kernel().unchecked.find(why), std::string::npos)
+        << option << ": " << kernel().unchecked;
+  }
+}
+
 TEST_F(AbCommand, TheStatusOfTheCommandIsPassedOn) {
   EXPECT_EQ(call({}, application("dlsym", "module", {"launches=50", "sleep=100", "status=7"}))
                 .exit_status,
