@@ -1,13 +1,9 @@
-// As in a policy, every key is known and an unknown one is an error: a misspelt "tolerence" would
-// otherwise pass every result.
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#define TOML_ENABLE_FORMATTERS 0
+// As in a policy, an unknown key is an error: a misspelt "tolerence" would otherwise pass every
+// result.
 #include "measure/launch_file.h"
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -15,7 +11,7 @@
 
 #include "util/file.h"
 #include "util/text.h"
-#include "util/toml_characters.h"
+#include "util/toml.h"
 
 namespace namesake::measure {
 namespace {
@@ -40,10 +36,11 @@ bool is_identifier(std::string_view text) {
                      [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
-class Reader {
+class Reader : TomlReader {
  public:
-  Reader(std::string origin, std::filesystem::path folder) : folder_(std::move(folder)) {
-    file_.origin = std::move(origin);
+  Reader(std::string origin, std::filesystem::path folder)
+      : TomlReader(std::move(origin)), folder_(std::move(folder)) {
+    file_.origin = this->origin();
   }
 
   Result<LaunchFile> read(const toml::table& root) {
@@ -66,40 +63,6 @@ class Reader {
   }
 
  private:
-  static int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
-  tl::unexpected<Error> fail(int line, std::string_view what) const {
-    return error(fmt::format("{}:{}: {}", file_.origin, line, what));
-  }
-  tl::unexpected<Error> fail(const toml::node& node, std::string_view what) const {
-    return fail(line_of(node), what);
-  }
-
-  Status only(const toml::table& table, std::string_view where,
-              std::initializer_list<std::string_view> keys) const {
-    for (const auto& [key, node] : table) {
-      std::string_view word = key.str();
-      if (std::find(keys.begin(), keys.end(), word) != keys.end()) continue;
-      std::string hint =
-          "known are " + join(std::vector<std::string>(keys.begin(), keys.end()), ", ");
-      for (std::string_view known : keys)
-        if (word.size() < 64 && edit_distance(word, known) <= 2)
-          hint = fmt::format("did you mean '{}'?", known);
-      return fail(static_cast<int>(key.source().begin.line),
-                  fmt::format("unknown key '{}' in {}; {}", word.substr(0, 64), where, hint));
-    }
-    return {};
-  }
-
-  Result<std::string> text(const toml::table& table, const char* key,
-                           std::string_view where) const {
-    const toml::node* node = table.get(key);
-    if (!node) return fail(line_of(table), fmt::format("{} has no '{}'", where, key));
-    auto value = node->value<std::string>();
-    if (!node->is_string() || value->empty())
-      return fail(*node, fmt::format("'{}' should be a text", key));
-    return *value;
-  }
-
   Result<double> number(const toml::table& table, const char* key, std::string_view where) const {
     const toml::node* node = table.get(key);
     if (!node) return fail(line_of(table), fmt::format("{} has no '{}'", where, key));
@@ -406,15 +369,8 @@ Result<Names> LaunchFile::names(const Names& chosen) const {
 
 Result<LaunchFile> parse_launch_file(std::string_view text, std::string origin,
                                      const std::filesystem::path& folder) {
-  if (text.size() > kLargest)
-    return error(fmt::format("{}: {} bytes are too many for a launch file", origin, text.size()));
-  TRY(check_toml_characters(text, origin));
-  toml::parse_result parsed = toml::parse(text, origin);
-  if (!parsed) {
-    return error(fmt::format("{}:{}: {}", origin, parsed.error().source().begin.line,
-                             parsed.error().description()));
-  }
-  return Reader(std::move(origin), folder).read(parsed.table());
+  TRY_ASSIGN(const toml::table root, parse_toml(text, origin, "a launch file", kLargest));
+  return Reader(std::move(origin), folder).read(root);
 }
 
 Result<LaunchFile> read_launch_file(const std::filesystem::path& file) {

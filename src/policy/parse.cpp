@@ -1,27 +1,20 @@
-// The grammar is small and closed: every key is known, every value has one form. An unknown key is an
-// error, because a misspelt "architecure" would otherwise treat every architecture in silence.
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#define TOML_ENABLE_FORMATTERS 0
+// The grammar is small and closed: a misspelt "architecure" would otherwise treat every architecture in
+// silence.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <toml++/toml.h>
 
 #include "policy/policy.h"
 #include "policy/pattern.h"
-#include "util/text.h"
-#include "util/toml_characters.h"
+#include "util/toml.h"
 
 namespace namesake::policy {
 namespace {
 
 constexpr size_t kSizeLimit = 16 << 20;
 constexpr int64_t kFormat = 1;
-
-int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
 bool is_architecture(std::string_view text) {
   if (!text.starts_with("sm_")) return false;
@@ -31,9 +24,11 @@ bool is_architecture(std::string_view text) {
   return digits >= 2 && digits <= 3 && (suffix.empty() || suffix == "a" || suffix == "f");
 }
 
-class Reader {
+class Reader : TomlReader {
  public:
-  explicit Reader(std::string origin) { policy_.origin = std::move(origin); }
+  explicit Reader(std::string origin) : TomlReader(std::move(origin)) {
+    policy_.origin = this->origin();
+  }
 
   Result<Policy> read(const toml::table& root) {
     TRY(only(root, "a policy", {"format", "measured", "limits", "function"}));
@@ -51,51 +46,12 @@ class Reader {
   }
 
  private:
-  tl::unexpected<Error> fail(int line, std::string_view what) const {
-    return error(fmt::format("{}:{}: {}", policy_.origin, line, what));
-  }
-  tl::unexpected<Error> fail(const toml::node& node, std::string_view what) const {
-    return fail(line_of(node), what);
-  }
-
-  Status only(const toml::table& table, std::string_view where,
-              std::initializer_list<std::string_view> keys) const {
-    for (const auto& [key, node] : table) {
-      std::string_view word = key.str();
-      if (std::find(keys.begin(), keys.end(), word) != keys.end()) continue;
-      // Long words are nobody's slip of the finger, and not worth a square of work.
-      std::string_view nearest = *std::min_element(
-          keys.begin(), keys.end(), [&](std::string_view a, std::string_view b) {
-            return word.size() < 64 && edit_distance(word, a) < edit_distance(word, b);
-          });
-      bool close = word.size() < 64 && edit_distance(word, nearest) <= 3;
-      std::vector<std::string> known(keys.begin(), keys.end());
-      return fail(static_cast<int>(key.source().begin.line),
-                  fmt::format("unknown key '{}' in {}; {}", word.substr(0, 64), where,
-                              close ? fmt::format("did you mean '{}'?", nearest)
-                                    : "known are " + join(known, ", ")));
-    }
-    return {};
-  }
-
   // The table of that name, or nullptr where there is none.
   Result<const toml::table*> section(const toml::table& parent, std::string_view name) const {
     const toml::node* node = parent.get(name);
     if (!node) return nullptr;
     if (!node->is_table()) return fail(*node, fmt::format("{} must be a table", name));
     return node->as_table();
-  }
-
-  Result<std::string> text(const toml::table& table, std::string_view key) const {
-    const toml::node* node = table.get(key);
-    if (!node) return std::string();
-    std::optional<std::string_view> value = node->value_exact<std::string_view>();
-    if (!value || value->empty()) return fail(*node, fmt::format("{} must be a text", key));
-    bool printable = std::none_of(value->begin(), value->end(), [](char c) {
-      return static_cast<unsigned char>(c) < ' ' || c == 127;
-    });
-    if (!printable) return fail(*node, fmt::format("{} must be one line of plain text", key));
-    return std::string(*value);
   }
 
   Result<std::optional<int64_t>> count(const toml::table& table, std::string_view key,
@@ -261,17 +217,8 @@ class Reader {
 }  // namespace
 
 Result<Policy> parse(std::string_view text, std::string origin) {
-  if (text.size() > kSizeLimit) {
-    return error(fmt::format("{}: {} bytes are more than a policy can have", origin, text.size()));
-  }
-  TRY(check_toml_characters(text, origin));
-  toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const toml::parse_error& failure = parsed.error();
-    return error(fmt::format("{}:{}: no valid TOML: {}", origin, failure.source().begin.line,
-                             std::string_view(failure.description())));
-  }
-  return Reader(std::move(origin)).read(parsed.table());
+  TRY_ASSIGN(const toml::table root, parse_toml(text, origin, "a policy", kSizeLimit));
+  return Reader(std::move(origin)).read(root);
 }
 
 }  // namespace namesake::policy
