@@ -11,8 +11,30 @@
 namespace namesake::measure {
 namespace {
 
-// A grid-stride loop: %at runs from this thread's number to `count` in steps of the grid's threads.
-constexpr const char* kLoop = R"(
+// %d0, mixed as palette_entry and gpu::poison do it.
+constexpr const char* kMix = R"(
+  shr.u64 %d1, %d0, 30;
+  xor.b64 %d0, %d0, %d1;
+  mul.lo.u64 %d0, %d0, 0xbf58476d1ce4e5b9;
+  shr.u64 %d1, %d0, 27;
+  xor.b64 %d0, %d0, %d1;
+  mul.lo.u64 %d0, %d0, 0x94d049bb133111eb;
+  shr.u64 %d1, %d0, 31;
+  xor.b64 %d0, %d0, %d1;)";
+
+// A kernel that is a grid-stride loop: %at runs from this thread's number to the parameter `count`
+// in steps of the grid's threads. Before the first step it loads `loaded`, in order, into %d2, %d3
+// …
+std::string loop_kernel(std::string_view name, std::vector<std::string> loaded,
+                        std::string_view body) {
+  std::string parameters = ".param .u64 count", loads;
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    parameters += fmt::format(", .param .u64 {}", loaded[i]);
+    loads += fmt::format("  ld.param.u64 %d{}, [{}];\n", i + 2, loaded[i]);
+  }
+  return fmt::format(R"(
+.visible .entry {}({})
+{{
   .reg .pred %p;
   .reg .b32 %r<4>;
   .reg .b64 %at, %step, %end, %d<8>;
@@ -25,86 +47,47 @@ constexpr const char* kLoop = R"(
   add.u64 %at, %at, %d0;
   mul.wide.u32 %step, %r2, %r3;
   ld.param.u64 %end, [count];
-)";
-
-// %d0, mixed as palette_entry and gpu::poison do it.
-constexpr const char* kMix = R"(
-  shr.u64 %d1, %d0, 30;
-  xor.b64 %d0, %d0, %d1;
-  mul.lo.u64 %d0, %d0, 0xbf58476d1ce4e5b9;
-  shr.u64 %d1, %d0, 27;
-  xor.b64 %d0, %d0, %d1;
-  mul.lo.u64 %d0, %d0, 0x94d049bb133111eb;
-  shr.u64 %d1, %d0, 31;
-  xor.b64 %d0, %d0, %d1;
-)";
-
-std::string fill_kernel(size_t size) {
-  return fmt::format(R"(
-.visible .entry namesake_fill_{0}(.param .u64 to, .param .u64 count, .param .u64 palette, .param .u64 offset)
-{{{1}
-  .reg .b{2} %element;
-  ld.param.u64 %d2, [to];
-  ld.param.u64 %d3, [palette];
-  ld.param.u64 %d4, [offset];
-again:
+{}again:
   setp.ge.u64 %p, %at, %end;
-  @%p ret;
-  add.u64 %d0, %at, %d4;{3}
-  and.b64 %d0, %d0, 65535;
-  mad.lo.u64 %d5, %d0, {0}, %d3;
-  ld.global.u{4} %element, [%d5];
-  mad.lo.u64 %d5, %at, {0}, %d2;
-  st.global.u{4} [%d5], %element;
+  @%p ret;{}
   add.u64 %at, %at, %step;
   bra again;
 }}
 )",
-                     size, kLoop, std::max<size_t>(size * 8, 16), kMix, size * 8);
+                     name, parameters, loads, body);
+}
+
+std::string fill_kernel(size_t size) {
+  const std::string body = fmt::format(R"(
+  .reg .b{0} %element;
+  add.u64 %d0, %at, %d4;{1}
+  and.b64 %d0, %d0, 65535;
+  mad.lo.u64 %d5, %d0, {2}, %d3;
+  ld.global.u{3} %element, [%d5];
+  mad.lo.u64 %d5, %at, {2}, %d2;
+  st.global.u{3} [%d5], %element;)",
+                                       std::max<size_t>(size * 8, 16), kMix, size, size * 8);
+  return loop_kernel(fmt::format("namesake_fill_{}", size), {"to", "palette", "offset"}, body);
 }
 
 std::string poison_kernel() {
-  return fmt::format(R"(
-.visible .entry namesake_poison(.param .u64 to, .param .u64 count, .param .u64 offset, .param .u64 flip)
-{{{}
-  ld.param.u64 %d2, [to];
-  ld.param.u64 %d3, [flip];
-  ld.param.u64 %d4, [offset];
-again:
-  setp.ge.u64 %p, %at, %end;
-  @%p ret;
-  add.u64 %d0, %at, %d4;{}
-  xor.b64 %d0, %d0, %d3;
+  return loop_kernel("namesake_poison", {"to", "offset", "flip"},
+                     fmt::format(R"(
+  add.u64 %d0, %at, %d3;{}
+  xor.b64 %d0, %d0, %d4;
   mad.lo.u64 %d5, %at, 8, %d2;
-  st.global.u64 [%d5], %d0;
-  add.u64 %at, %at, %step;
-  bra again;
-}}
-)",
-                     kLoop, kMix);
+  st.global.u64 [%d5], %d0;)",
+                                 kMix));
 }
 
 std::string compare_kernel() {
-  return fmt::format(R"(
-.visible .entry namesake_compare(.param .u64 a, .param .u64 b, .param .u64 count, .param .u64 found)
-{{{}
-  ld.param.u64 %d2, [a];
-  ld.param.u64 %d3, [b];
-  ld.param.u64 %d4, [found];
-again:
-  setp.ge.u64 %p, %at, %end;
-  @%p ret;
+  return loop_kernel("namesake_compare", {"a", "b", "found"}, R"(
   mad.lo.u64 %d0, %at, 8, %d2;
   ld.global.u64 %d5, [%d0];
   mad.lo.u64 %d0, %at, 8, %d3;
   ld.global.u64 %d6, [%d0];
   setp.ne.u64 %p, %d5, %d6;
-  @%p st.global.u64 [%d4], 1;
-  add.u64 %at, %at, %step;
-  bra again;
-}}
-)",
-                     kLoop);
+  @%p st.global.u64 [%d4], 1;)");
 }
 
 std::string module_text() {
@@ -140,7 +123,7 @@ Status Checker::launch(const gpu::Stream& stream, const gpu::Kernel& kernel,
 Status Checker::fill(const gpu::Stream& stream, gpu::DeviceAddress to, size_t count, size_t size,
                      gpu::DeviceAddress palette, uint64_t seed) const {
   uint64_t elements = count, offset = seed * kGolden;
-  const std::array<void*, 4> arguments = {&to, &elements, &palette, &offset};
+  const std::array<void*, 4> arguments = {&elements, &to, &palette, &offset};
   return launch(stream, fill_[std::countr_zero(size)], arguments);
 }
 
@@ -148,7 +131,7 @@ Status Checker::poison(const gpu::Stream& stream, gpu::DeviceAddress to, size_t 
                        uint64_t run) const {
   uint64_t words = bytes / 8, offset = run / 2 * 0x100000000 + kGolden,
            flip = run % 2 ? ~uint64_t{0} : 0;
-  const std::array<void*, 4> arguments = {&to, &words, &offset, &flip};
+  const std::array<void*, 4> arguments = {&words, &to, &offset, &flip};
   if (words > 0) TRY(launch(stream, poison_, arguments));
   // What is left of the last word: the bytes behind it are a guard zone's.
   std::vector<std::byte> rest;
@@ -163,7 +146,7 @@ Result<bool> Checker::same(const gpu::Stream& stream, gpu::DeviceAddress a, gpu:
                            size_t bytes) const {
   uint64_t words = (bytes + 7) / 8, found = 0;
   gpu::DeviceAddress into = count_.address();
-  const std::array<void*, 4> arguments = {&a, &b, &words, &into};
+  const std::array<void*, 4> arguments = {&words, &a, &b, &into};
   TRY(gpu::fill(stream, into, 0, sizeof found));
   TRY(launch(stream, compare_, arguments));
   TRY(gpu::download(stream, std::as_writable_bytes(std::span(&found, 1)), into));

@@ -88,23 +88,24 @@ T argument(void** arguments, size_t i) {
   return *static_cast<T*>(arguments[i]);
 }
 
+// The checker's kernels: the count first, then what it loads.
 void fill(size_t size, void** arguments) {
-  char* to = argument<char*>(arguments, 0);
+  char* to = argument<char*>(arguments, 1);
   const char* palette = argument<char*>(arguments, 2);
-  for (uint64_t i = 0; i < argument<uint64_t>(arguments, 1); ++i)
+  for (uint64_t i = 0; i < argument<uint64_t>(arguments, 0); ++i)
     std::memcpy(to + i * size,
                 palette + (mixed(i + argument<uint64_t>(arguments, 3)) & 65535) * size, size);
 }
 
 void poison(void** arguments) {
-  auto* to = argument<uint64_t*>(arguments, 0);
-  for (uint64_t i = 0; i < argument<uint64_t>(arguments, 1); ++i)
+  auto* to = argument<uint64_t*>(arguments, 1);
+  for (uint64_t i = 0; i < argument<uint64_t>(arguments, 0); ++i)
     to[i] = mixed(i + argument<uint64_t>(arguments, 2)) ^ argument<uint64_t>(arguments, 3);
 }
 
 void compare(void** arguments) {
-  const size_t bytes = 8 * argument<uint64_t>(arguments, 2);
-  if (std::memcmp(argument<void*>(arguments, 0), argument<void*>(arguments, 1), bytes) != 0)
+  const size_t bytes = 8 * argument<uint64_t>(arguments, 0);
+  if (std::memcmp(argument<void*>(arguments, 1), argument<void*>(arguments, 2), bytes) != 0)
     *argument<uint64_t*>(arguments, 3) = 1;
 }
 
