@@ -17,7 +17,9 @@ namespace {
 constexpr size_t kCheckedElements = 4096;    // of an output, against a host reference
 constexpr double kTimingMilliseconds = 1.2;  // of one timing: long enough for the clock to be read
 constexpr double kFlushMilliseconds = 0.1;   // at most, to overwrite the caches
-constexpr double kColdShare = 1.0 / 3;       // of the time for timing
+constexpr double kWarmUpMilliseconds = 30;   // at least: the clock falls that long under load
+constexpr double kColdShare = 0.25, kShiftedShare = 0.25;  // of the time for timing
+constexpr size_t kShift = 4096;  // of the buffers, to see whether it matters
 constexpr size_t kFewestRounds = 12, kMostRounds = 400;
 
 struct Loaded {
@@ -314,8 +316,7 @@ class Run {
 
   Status timing() {
     stage_("timing");
-    TRY(memory_.load(InputKind::as_given));
-    TRY(memory_.prepare_outputs(run_++));
+    TRY(make_ready());
     TRY_ASSIGN(double each, rough_time(1));
     size_t launches = launches_for(each);
     if (launches > 1) {
@@ -323,33 +324,59 @@ class Run {
       launches = launches_for(each);
     }
     const double all = job_.care.seconds * 1e3 * (job_.same_code ? 0.5 : 1);
-    TRY(time_with(false, launches, each * static_cast<double>(launches), all * (1 - kColdShare)));
-    return time_with(true, 1, each + kFlushMilliseconds, all * kColdShare);
+    const double warm = each * static_cast<double>(launches);
+    TRY(time_with({.milliseconds = warm,
+                   .launches = launches,
+                   .budget = all * (1 - kColdShare - kShiftedShare)}));
+    TRY(time_with(
+        {.cold = true, .milliseconds = each + kFlushMilliseconds, .budget = all * kColdShare}));
+    if (job_.same_code) return {};
+    TRY(memory_.shift(kShift));
+    TRY(make_ready());
+    return time_with({.shift = kShift,
+                      .milliseconds = warm,
+                      .launches = launches,
+                      .budget = all * kShiftedShare});
+  }
+
+  Status make_ready() {
+    TRY(memory_.load(InputKind::as_given));
+    return memory_.prepare_outputs(run_++);
   }
 
   static size_t launches_for(double each) {
     return static_cast<size_t>(std::clamp(std::ceil(kTimingMilliseconds / each), 1.0, 2000.0));
   }
 
-  Status time_with(bool cold, size_t launches, double milliseconds, double budget) {
-    stage_(fmt::format("timing with {} caches", cold ? "cold" : "warm"));
+  struct Setting {
+    bool cold = false;
+    size_t shift = 0;         // where the buffers lie
+    double milliseconds = 0;  // of one timing, roughly
+    size_t launches = 1;      // in one timing
+    double budget = 0;        // milliseconds for all rounds
+  };
+
+  Status time_with(const Setting& setting) {
+    stage_(fmt::format("timing with {} caches{}", setting.cold ? "cold" : "warm",
+                       setting.shift > 0 ? ", buffers shifted" : ""));
     std::vector<gpu::Graph> graphs;
     std::vector<const gpu::Kernel*> kernels = {&a_.kernel, &twin_.kernel};
     if (!job_.same_code) kernels.push_back(&b_.kernel);
     for (const gpu::Kernel* kernel : kernels) {
-      TRY_ASSIGN(gpu::Graph graph, graph_of(*kernel, launches));
+      TRY_ASSIGN(gpu::Graph graph, graph_of(*kernel, setting.launches));
       graphs.push_back(std::move(graph));
     }
     std::vector<const gpu::Graph*> alternatives;
     for (const gpu::Graph& graph : graphs) alternatives.push_back(&graph);
 
-    const double round = milliseconds * static_cast<double>(alternatives.size());
+    const double round = setting.milliseconds * static_cast<double>(alternatives.size());
     gpu::PairingOptions options;
     // Rounds come in twos, the second in reverse order.
     options.rounds =
-        std::clamp(static_cast<size_t>(budget / round), kFewestRounds, kMostRounds) / 2 * 2;
-    options.warm_up = std::max<size_t>(2, options.rounds / 8);
-    options.cold_cache = cold;
+        std::clamp(static_cast<size_t>(setting.budget / round), kFewestRounds, kMostRounds) / 2 * 2;
+    options.warm_up = std::max({size_t{2}, options.rounds / 8,
+                                static_cast<size_t>(std::min(kWarmUpMilliseconds / round, 50.0))});
+    options.cold_cache = setting.cold;
     options.seed = job_.seed;
     const double expected = round * static_cast<double>(options.rounds + options.warm_up);
     options.limit =
@@ -360,8 +387,9 @@ class Run {
     TRY_ASSIGN(std::vector<gpu::Round> rounds,
                gpu::time_rounds(gpu_.context, stream_, alternatives, options));
     report::Timing timing;
-    timing.caches = cold ? "cold" : "warm";
-    timing.launches = static_cast<int64_t>(launches);
+    timing.caches = setting.cold ? "cold" : "warm";
+    timing.shifted_bytes = static_cast<int64_t>(setting.shift);
+    timing.launches = static_cast<int64_t>(setting.launches);
     timing.rounds = static_cast<int64_t>(rounds.size());
     if (watch) {
       const std::vector<gpu::CardSample> samples = watch->stop();
@@ -408,6 +436,7 @@ class Run {
     timing.time = ratio_of(gpu::pair_times(rounds, b, a));
     timing.cycles = ratio_of(gpu::pair_cycles(rounds, b, a));
     timing.control = ratio_of(gpu::pair_times(rounds, twin, a));
+    timing.control_cycles = ratio_of(gpu::pair_cycles(rounds, twin, a));
     timing.ratios = quotients(gpu::pair_times(rounds, b, a));
     timing.control_ratios = quotients(gpu::pair_times(rounds, twin, a));
     std::vector<double> times[2], clocks[2];

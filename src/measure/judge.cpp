@@ -2,9 +2,8 @@
 //
 // Results before times: a build that computes something else is refused however fast it is. A
 // time's verdict counts if the control beside it is quiet and, where the clock could be read,
-// cycles say the same: under a power cap one build may run at another clock than the other, and
-// whether that is the build's merit or the moment's cannot be told from times alone. It is said,
-// and called undecided.
+// cycles say the same; what only times say is said, and called undecided. The control is held to
+// the same rule: it claims a difference as a pair of builds would, and then theirs must be larger.
 
 #include <fmt/format.h>
 
@@ -101,14 +100,35 @@ std::string interval_of(const report::Ratio& ratio) {
                      (*ratio.interval)[1], 100 * ratio.confidence);
 }
 
+// Ratios so far from each other that a reader wants to know.
+bool apart(const report::Ratio& one, const report::Ratio& other) {
+  constexpr double kWorthSaying = 0.01;
+  if (!one.interval || !other.interval) return false;
+  const auto [low, high] = *one.interval;
+  return ((*other.interval)[1] < low || high < (*other.interval)[0]) &&
+         std::abs(std::log(one.ratio / other.ratio)) > kWorthSaying;
+}
+
+// A control that claims a difference where there is none. What it shows at most is then the grain
+// of this measurement: a difference between the builds counts if all of its interval lies beyond.
+bool within_the_control(const Timing& timing) {
+  if (!report::claims_difference(timing.control, timing.control_cycles)) return false;
+  const auto nearest = [](const report::Ratio& ratio) {  // to 1, in logarithms; 0 holds 1
+    if (!ratio.interval) return 0.0;
+    return std::max({0.0, std::log((*ratio.interval)[0]), -std::log((*ratio.interval)[1])});
+  };
+  const auto farthest = [](const std::array<double, 2>& interval) {
+    return std::max(std::abs(std::log(interval[0])), std::abs(std::log(interval[1])));
+  };
+  return !timing.control.interval || nearest(timing.time) <= farthest(*timing.control.interval);
+}
+
 // Why a verdict in time does not stand; "" where it does.
 std::string doubt(const Timing& timing) {
-  if (is_verdict(timing.control))
-    return fmt::format("the control failed: the same code, loaded twice, seems {}",
-                       timing.control.verdict);
-  if (!is_verdict(timing.time) || timing.cycles.pairs == 0 ||
-      timing.cycles.verdict == timing.time.verdict)
-    return {};
+  if (within_the_control(timing))
+    return fmt::format("the control failed: the same code, loaded twice, seems {} (ratio {:.4f})",
+                       timing.control.verdict, timing.control.ratio);
+  if (!is_verdict(timing.time) || report::claims_difference(timing.time, timing.cycles)) return {};
   return fmt::format(
       "b is {} in time but not in cycles (ratio {:.4f}): the clock made the difference ({:.0f} MHz "
       "for a, {:.0f} MHz for b)",
@@ -132,6 +152,21 @@ std::string beside(const KernelMeasurement& kernel) {
     parts.push_back(fmt::format("registers {}", report::change(a.registers, b.registers)));
   if (parts.empty()) return {};
   return "; " + parts.front() + (parts.size() > 1 ? ", " + parts[1] : "");
+}
+
+// What the other settings say that the first does not: that cold caches turn the verdict, or that
+// the ratio depends on where the buffers lie.
+std::string elsewhere(const KernelMeasurement& kernel) {
+  const Timing &warm = *kernel.warm(), *cold = kernel.cold(), *shifted = kernel.shifted();
+  std::string text;
+  if (is_verdict(warm.time) && cold && is_verdict(cold->time) &&
+      cold->time.verdict != warm.time.verdict)
+    text += fmt::format("; with cold caches it is {} (ratio {:.4f})", cold->time.verdict,
+                        cold->time.ratio);
+  if (shifted && apart(shifted->time, warm.time))
+    text += fmt::format("; with its buffers {} bytes further the ratio is {:.4f}",
+                        shifted->shifted_bytes, shifted->time.ratio);
+  return text;
 }
 
 }  // namespace
@@ -165,20 +200,15 @@ std::string explain(const KernelMeasurement& kernel) {
                          : why;
     }
     case Finding::no_difference:
-      return fmt::format("results equal, and no difference that matters: the ratio lies {}",
-                         interval_of(warm->time));
+      return fmt::format("results equal, and no difference that matters: the ratio lies {}{}",
+                         interval_of(warm->time), elsewhere(kernel));
     case Finding::faster:
     case Finding::slower:
       break;
   }
-  std::string text =
-      fmt::format("results equal; b takes {} time, the ratio lies {}{}", percent(warm->time.ratio),
-                  interval_of(warm->time), beside(kernel));
-  if (kernel.timings.size() > 1 && is_verdict(kernel.timings[1].time) &&
-      kernel.timings[1].time.verdict != warm->time.verdict)
-    text += fmt::format("; with cold caches it is {} (ratio {:.4f})",
-                        kernel.timings[1].time.verdict, kernel.timings[1].time.ratio);
-  return text;
+  return fmt::format("results equal; b takes {} time, the ratio lies {}{}{}",
+                     percent(warm->time.ratio), interval_of(warm->time), beside(kernel),
+                     elsewhere(kernel));
 }
 
 FalseAlarms false_alarms(const report::Measurement& measurement) {
@@ -189,7 +219,7 @@ FalseAlarms false_alarms(const report::Measurement& measurement) {
     if (!warm || !warm->control.interval) continue;
     ++result.runs;
     result.beside_one += (*warm->control.interval)[0] > 1 || (*warm->control.interval)[1] < 1;
-    if (!is_verdict(warm->control)) continue;
+    if (!report::claims_difference(warm->control, warm->control_cycles)) continue;
     ++result.alarms;
     result.in_dead_band +=
         (*warm->control.interval)[0] >= lower && (*warm->control.interval)[1] <= upper;

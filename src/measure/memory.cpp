@@ -30,15 +30,22 @@ Result<Guarded> Guarded::allocate(const gpu::Context& context, const gpu::Stream
                                   size_t bytes) {
   Guarded guarded;
   guarded.bytes_ = bytes;
-  TRY_ASSIGN(guarded.memory_, gpu::Buffer::allocate(context, bytes + 2 * gpu::kGuardBytes));
-  const std::vector<std::byte> zone = gpu::guard_zone();
-  TRY(put(stream, guarded.memory_.address(), zone));
-  TRY(put(stream, guarded.address() + bytes, zone));
+  TRY_ASSIGN(guarded.memory_, gpu::Buffer::allocate(context, bytes + kAlignment + kLargestShift +
+                                                                 2 * gpu::kGuardBytes));
+  TRY(guarded.shift(stream, 0));
   return guarded;
 }
 
+Status Guarded::shift(const gpu::Stream& stream, size_t bytes) {
+  const gpu::DeviceAddress least = memory_.address() + gpu::kGuardBytes;
+  address_ = (least + kAlignment - 1) / kAlignment * kAlignment + std::min(bytes, kLargestShift);
+  const std::vector<std::byte> zone = gpu::guard_zone();
+  TRY(put(stream, address_ - gpu::kGuardBytes, zone));
+  return put(stream, address_ + bytes_, zone);
+}
+
 Result<std::string> Guarded::damage(const gpu::Stream& stream) const {
-  TRY_ASSIGN(const auto before, take(stream, memory_.address(), gpu::kGuardBytes));
+  TRY_ASSIGN(const auto before, take(stream, address_ - gpu::kGuardBytes, gpu::kGuardBytes));
   TRY_ASSIGN(const auto after, take(stream, address() + bytes_, gpu::kGuardBytes));
   if (const auto place = gpu::damage(after)) return fmt::format("{} bytes past the end", *place);
   if (const auto place = gpu::damage(before))
@@ -73,20 +80,29 @@ Result<KernelMemory> KernelMemory::create(const gpu::Context& context, const Che
   }
   memory.contents_.resize(plan.buffers.size());
   TRY_ASSIGN(memory.palette_, gpu::Buffer::allocate(context, kPaletteEntries * sizeof(uint64_t)));
-  for (const PlannedArgument& argument : plan.arguments) {
-    uint64_t bits = 0;
-    if (const auto* pointer = std::get_if<BufferPointer>(&argument))
-      bits = memory.address(pointer->buffer);
-    if (const auto* scalar = std::get_if<Scalar>(&argument)) bits = scalar->bits;
-    gpu::TensorMap map{};
-    if (const auto* tensor = std::get_if<BufferMap>(&argument)) {
-      TRY_ASSIGN(map,
-                 gpu::encode_tensor_map(context, memory.address(tensor->buffer), tensor->plan));
-    }
-    memory.scalars_.push_back(bits);
-    memory.maps_.push_back(map);
-  }
+  TRY(memory.point());
   return memory;
+}
+
+Status KernelMemory::point() {
+  scalars_.resize(plan_->arguments.size());
+  maps_.resize(plan_->arguments.size());
+  for (size_t i = 0; i < plan_->arguments.size(); ++i) {
+    const PlannedArgument& argument = plan_->arguments[i];
+    if (const auto* pointer = std::get_if<BufferPointer>(&argument))
+      scalars_[i] = address(pointer->buffer);
+    if (const auto* scalar = std::get_if<Scalar>(&argument)) scalars_[i] = scalar->bits;
+    if (const auto* tensor = std::get_if<BufferMap>(&argument)) {
+      TRY_ASSIGN(maps_[i],
+                 gpu::encode_tensor_map(*context_, address(tensor->buffer), tensor->plan));
+    }
+  }
+  return {};
+}
+
+Status KernelMemory::shift(size_t bytes) {
+  for (Guarded& buffer : buffers_) TRY(buffer.shift(*stream_, bytes));
+  return point();
 }
 
 Status KernelMemory::load(InputKind kind) {

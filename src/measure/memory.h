@@ -14,18 +14,27 @@
 
 namespace namesake::measure {
 
-// Memory between two guard zones (gpu/equality.h).
+// Memory between two guard zones (gpu/equality.h). It begins where a large allocation of an
+// application's would, at a whole 2 MB, or a given shift behind that: a kernel that waits for
+// memory can differ by a fifth between places that differ by a few kilobytes, for the caches' sets
+// and the memory's channels follow from addresses.
 class Guarded {
  public:
+  static constexpr size_t kAlignment = size_t{2} << 20;
+  static constexpr size_t kLargestShift = size_t{1} << 16;
+
   static Result<Guarded> allocate(const gpu::Context& context, const gpu::Stream& stream,
                                   size_t bytes);
-  gpu::DeviceAddress address() const { return memory_.address() + gpu::kGuardBytes; }
+  gpu::DeviceAddress address() const { return address_; }
   size_t bytes() const { return bytes_; }
+  // Moves the start, and the zones with it; what was in it is lost.
+  Status shift(const gpu::Stream& stream, size_t bytes);
   // "" or where the first wrong byte lies: "12 bytes past the end".
   Result<std::string> damage(const gpu::Stream& stream) const;
 
  private:
   gpu::Buffer memory_;
+  gpu::DeviceAddress address_ = 0;
   size_t bytes_ = 0;
 };
 
@@ -36,6 +45,9 @@ class KernelMemory {
 
   // Puts a set of inputs in place.
   Status load(InputKind kind);
+  // Moves all buffers so many bytes behind where they were allocated; then load() and
+  // prepare_outputs() are due.
+  Status shift(size_t bytes);
   // Outputs as they must be before run number `run`: filled anew, or poisoned.
   Status prepare_outputs(uint64_t run);
 
@@ -62,6 +74,8 @@ class KernelMemory {
   std::vector<void*> arguments();
 
  private:
+  Status point();  // what arguments() points at, from where the buffers lie
+
   const gpu::Context* context_ = nullptr;
   const Checker* checker_ = nullptr;
   const gpu::Stream* stream_ = nullptr;

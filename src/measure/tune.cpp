@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "report/measurement_pages.h"
 #include "util/text.h"
 
 namespace namesake::measure {
@@ -42,7 +43,7 @@ std::string setting_of(const KernelMeasurement& kernel, const report::Timing& ti
   std::string sizes;
   for (const auto& [name, value] : kernel.sizes) sizes += fmt::format("{}={} ", name, value);
   if (!sizes.empty()) sizes.back() = ',';
-  return fmt::format("{}{}{} caches", sizes, sizes.empty() ? "" : " ", timing.caches);
+  return fmt::format("{}{}{}", sizes, sizes.empty() ? "" : " ", report::setting_of(timing));
 }
 
 TuningSample sample_of(const KernelMeasurement& kernel, const report::Timing& timing,

@@ -253,9 +253,9 @@ class MeasurementPage {
     lane(timing.ratios, timing.time, kTop + kLane, "b / a", "var(--b)");
     lane(timing.control_ratios, timing.control, bottom, "control a / a", "var(--a)");
     out_ += fmt::format(
-                "<h4>Pairs with {} caches <small>{} of {} timed, {} in each "
+                "<h4>Pairs with {} <small>{} of {} timed, {} in each "
                 "timing</small></h4><div class=\"scroll\">",
-                timing.caches, counted(timing.time.pairs, "pair"), timing.rounds,
+                setting_of(timing), counted(timing.time.pairs, "pair"), timing.rounds,
                 timing.launches == 1 ? "one launch" : fmt::format("{} launches", timing.launches)) +
             svg(kRight + 20, bottom + 4, inside) + "</div>";
   }
@@ -286,9 +286,9 @@ class MeasurementPage {
   void times(const KernelMeasurement& kernel) {
     for (const Timing& timing : kernel.timings) {
       out_ += fmt::format(
-          "<table class=\"facts\"><thead><tr><th>{} caches</th><th class=\"a\">A</th><th "
+          "<table class=\"facts\"><thead><tr><th>{}</th><th class=\"a\">A</th><th "
           "class=\"b\">B</th></tr></thead><tbody>",
-          timing.caches);
+          setting_of(timing));
       out_ += fmt::format("<tr><th>milliseconds</th><td>{:.4f}</td><td>{:.4f}</td></tr>",
                           timing.milliseconds_a, timing.milliseconds_b);
       if (timing.megahertz_a > 0)
@@ -305,6 +305,7 @@ class MeasurementPage {
       ratio("ratio in time", timing.time);
       ratio("ratio in cycles", timing.cycles);
       ratio("control", timing.control);
+      ratio("control, in cycles", timing.control_cycles);
       out_ += fmt::format(
           "<tr><th>card</th><td>{:.0f} W</td><td>{} °C</td></tr><tr><th>slowdowns</th><td "
           "colspan=\"2\">{}{}</td></tr></tbody></table>",

@@ -104,6 +104,7 @@ static void fields(V&& visit, S& s) {
 template <class V, Described<Timing> S>
 static void fields(V&& visit, S& s) {
   visit("caches", s.caches);
+  visit("shifted_bytes", s.shifted_bytes);
   visit("milliseconds_a", s.milliseconds_a);
   visit("milliseconds_b", s.milliseconds_b);
   visit("megahertz_a", s.megahertz_a);
@@ -114,6 +115,7 @@ static void fields(V&& visit, S& s) {
   visit("time", s.time);
   visit("cycles", s.cycles);
   visit("control", s.control);
+  visit("control_cycles", s.control_cycles);
   visit("ratios", s.ratios);
   visit("control_ratios", s.control_ratios);
   visit("card", s.card);

@@ -53,9 +53,9 @@ struct MeasuredBuild {
 struct OutputEquality {
   std::string buffer, type;
   int64_t elements = 0, differing = 0;
-  int64_t first = 0;                // index of the first that differs
+  int64_t first = 0;             // index of the first that differs
   std::string value_a, value_b;  // there
-  double largest = 0;               // |a - b| over the finite ones
+  double largest = 0;            // |a - b| over the finite ones
 };
 struct InputSet {
   std::string name;  // "normal", "constant", "nan and infinity", "denormals", "extremes"
@@ -91,15 +91,24 @@ struct Ratio {
   int64_t ties = 0;
 };
 
-// Pairs timed with caches in one state.
+// Whether a difference is claimed: in time, and where the clock could be read in cycles too. Under
+// a power cap one code may run at another clock than the other, and whether that is its merit or
+// the moment's cannot be told.
+inline bool claims_difference(const Ratio& time, const Ratio& cycles) {
+  return (time.verdict == "faster" || time.verdict == "slower") &&
+         (cycles.pairs == 0 || cycles.verdict == time.verdict);
+}
+
+// Pairs timed with caches in one state, and buffers in one place.
 struct Timing {
   std::string caches;                             // "warm" or "cold"
+  int64_t shifted_bytes = 0;                      // the buffers lie so far behind a whole 2 MB
   double milliseconds_a = 0, milliseconds_b = 0;  // medians of one launch
   double megahertz_a = 0, megahertz_b = 0;  // medians of the true clock; 0 where too short to tell
   int64_t launches = 0;                     // in one timing
   int64_t rounds = 0, dropped = 0;  // rounds made; taken out for a thermal or hardware slowdown
   Ratio time, cycles;               // cycles.pairs is 0 where the clock could not be read
-  Ratio control;                    // build a, loaded twice, against itself
+  Ratio control, control_cycles;    // build a, loaded twice, against itself
   std::vector<double> ratios, control_ratios;  // one a pair, in the order of time
   CardUse card;
 };
@@ -132,10 +141,20 @@ struct KernelMeasurement {
   std::vector<InputSet> inputs;
   Repeats repeats;
   ReferenceCheck reference;
-  std::vector<Timing> timings;  // warm, then cold
+  std::vector<Timing> timings;  // warm, cold, and warm with the buffers shifted
   double seconds = 0;           // of the GPU's process, this kernel's share
 
   const Timing* warm() const { return timings.empty() ? nullptr : &timings.front(); }
+  const Timing* cold() const {
+    for (const Timing& timing : timings)
+      if (timing.caches == "cold") return &timing;
+    return nullptr;
+  }
+  const Timing* shifted() const {
+    for (const Timing& timing : timings)
+      if (timing.shifted_bytes != 0) return &timing;
+    return nullptr;
+  }
 };
 
 struct Measurement {

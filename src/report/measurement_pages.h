@@ -14,6 +14,8 @@ namespace namesake::report {
 // The readable name, made plain; with the file's where another kernel has the same name (Triton
 // gives one symbol to builds for several targets).
 std::string shown_name(const Measurement&, const KernelMeasurement&);
+// "warm caches, buffers 4096 bytes further"
+std::string setting_of(const Timing&);
 
 std::string to_text(const Measurement&, const TextStyle&);
 std::string to_html(const Measurement&);

@@ -85,7 +85,7 @@ void kernels_text(TextPage& page, const Measurement& measurement) {
                {"warps", true, 8}});
   for (const KernelMeasurement* kernel : in_order(measurement)) {
     const Timing* warm = kernel->warm();
-    const Timing* cold = kernel->timings.size() > 1 ? &kernel->timings[1] : nullptr;
+    const Timing* cold = kernel->cold();
     const auto loop = [](const MeasuredBuild& build) {
       return build.loop_instructions.value_or(0);
     };
@@ -154,7 +154,7 @@ void checks_text(TextPage& page, const Measurement& measurement) {
     }
     if (const Timing* warm = kernel.warm(); warm && warm->control.interval) {
       ++controls;
-      quiet += warm->control.verdict == "no difference" || warm->control.verdict == "undecided";
+      quiet += !claims_difference(warm->control, warm->control_cycles);
       if (std::abs(std::log(warm->control.ratio)) > std::abs(std::log(widest)))
         widest = warm->control.ratio;
     }
@@ -214,6 +214,13 @@ std::string shown_name(const Measurement& measurement, const KernelMeasurement& 
       });
   if (!alone) return plain(kernel.file.substr(0, kernel.file.rfind('.')));
   return plain(kernel.name.empty() ? kernel.symbol : kernel.name);
+}
+
+std::string setting_of(const Timing& timing) {
+  std::string text = plain(timing.caches) + " caches";
+  if (timing.shifted_bytes != 0)
+    text += fmt::format(", buffers {} bytes further", timing.shifted_bytes);
+  return text;
 }
 
 std::string to_text(const Measurement& measurement, const TextStyle& style) {

@@ -58,11 +58,46 @@ TEST(Judge, TakesTimeAloneWhereTheClockCannotBeRead) {
   EXPECT_EQ(judge(kernel), Finding::faster);
 }
 
-TEST(Judge, BelievesNothingBesideAFailedControl) {
-  KernelMeasurement kernel = timed(0.8, "faster");
+TEST(Judge, BelievesNoDifferenceThatAFailedControlShowsToo) {
+  KernelMeasurement kernel = timed(0.985, "faster");
   kernel.timings[0].control = ratio(0.98, "faster");
   EXPECT_EQ(judge(kernel), Finding::undecided);
   EXPECT_NE(explain(kernel).find("the control failed"), std::string::npos);
+}
+
+TEST(Judge, BelievesADifferenceBeyondAllThatAFailedControlShows) {
+  KernelMeasurement kernel = timed(0.8, "faster");
+  kernel.timings[0].control = ratio(0.98, "faster");
+  kernel.timings[0].control.interval = {0.97, 0.99};
+  kernel.timings[0].time.interval = {0.79, 0.81};
+  EXPECT_EQ(judge(kernel), Finding::faster);
+  kernel.timings[0].time.interval = {0.79, 0.975};
+  EXPECT_EQ(judge(kernel), Finding::undecided);
+  kernel.timings[0].time.interval = {0.79, 0.81};
+  kernel.timings[0].control.interval = {0.97, 1.30};
+  EXPECT_EQ(judge(kernel), Finding::undecided);
+}
+
+TEST(Judge, LetsAControlFailInTimeAloneAsTheClockMayHaveMadeIt) {
+  KernelMeasurement kernel = timed(0.8, "faster");
+  kernel.timings[0].control = ratio(0.98, "faster");
+  kernel.timings[0].control_cycles = ratio(1, "no difference");
+  EXPECT_EQ(judge(kernel), Finding::faster);
+}
+
+TEST(Judge, SaysWhereTheRatioDependsOnTheBuffersPlace) {
+  KernelMeasurement kernel = timed(0.9, "faster");
+  report::Timing shifted = kernel.timings[0];
+  shifted.shifted_bytes = 4096;
+  shifted.time = ratio(0.8, "faster");
+  kernel.timings[0].time.interval = {0.89, 0.91};
+  shifted.time.interval = {0.79, 0.81};
+  kernel.timings.push_back(shifted);
+  EXPECT_NE(explain(kernel).find("with its buffers 4096 bytes further the ratio is 0.8000"),
+            std::string::npos)
+      << explain(kernel);
+  kernel.timings.back().time.interval = {0.79, 0.9};
+  EXPECT_EQ(explain(kernel).find("further"), std::string::npos);
 }
 
 TEST(Judge, RefusesOneBitOnOneSetHoweverFast) {
