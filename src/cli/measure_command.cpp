@@ -22,7 +22,7 @@ struct Options : MeasureOptions {
   std::vector<std::string> fail_on;
   std::string a, b, json, html, fresh;
   int controls = 0;
-  bool jit = false, time_only = false, verbose = false;
+  bool time_only = false, verbose = false;
 };
 
 bool is_cubin(const std::string& name) {
@@ -52,8 +52,8 @@ Status choose_builds(const Options& options, const std::vector<toolchain::Tool>&
                              request.a.assembler.version,
                              assembly::treatment_name(request.a.treatment)));
   request.own_assemblers = request.a.assembler.path != request.b.assembler.path;
-  if (request.own_assemblers && (options.jit || request.assemblers.size() > 1))
-    return error("--a and --b name two assemblers already: leave --assembler and --jit out");
+  if (request.own_assemblers && (request.jit || request.assemblers.size() > 1))
+    return error("--a and --b name two assemblers already: leave --assembler out");
   return {};
 }
 
@@ -109,7 +109,6 @@ Result<int> run_measure(const Options& options, const Global& global,
   TRY_ASSIGN(PreparedMeasurement prepared, prepare_measurement(options, tools));
   measure::MeasureRequest& request = prepared.request;
   TRY(choose_builds(options, tools, request));
-  request.jit = options.jit;
   request.care.equality = !options.time_only;
   request.controls = options.controls;
   request.partial = true;
@@ -129,6 +128,7 @@ Result<int> run_measure(const Options& options, const Global& global,
     if (!options.html.empty()) fmt::print("\nreport: {}\n", options.html);
   }
   if (interrupted()) return kInterrupted;
+  prepared.kept->forget();
   return failed(measurement, options.fail_on) ? 1 : 0;
 }
 
@@ -139,7 +139,6 @@ Command add_measure(CLI::App& root, const Global& global) {
   CLI::App* app = root.add_subcommand(
       "measure", "On a GPU: are both builds' results equal, and which is faster, by how much?");
   add_measure_options(*app, *options);
-  app->add_flag("--jit", options->jit, "measure what the driver's own assembler makes, too");
   app->add_option("--a", options->a,
                   "the first build: words as for diff, or a cubin; default: untreated")
       ->type_name("BUILD");
@@ -171,7 +170,7 @@ Command add_measure(CLI::App& root, const Global& global) {
   app->footer(
       "Examples:\n  namesake measure\n  namesake measure my.ptx --html out.html\n  namesake "
       "measure --new my.ptx\n"
-      "  namesake measure kernels/triton --assembler 12.9,13.0,newest --jit\n"
+      "  namesake measure kernels/triton --assembler 12.9,13.0,newest,jit\n"
       "  namesake measure sgemm.toml --a 12.9 --b 13.5\n  namesake measure sgemm.toml --a "
       "old.cubin --b new.cubin");
   Command command;

@@ -57,8 +57,8 @@ void add_measure_options(CLI::App& app, MeasureOptions& options) {
       ->delimiter(',')
       ->type_name("NAME=N");
   app.add_option("--assembler", options.assemblers,
-                 "the ptxas, the one that the application uses: versions, paths, newest, or triton "
-                 "for what Triton brings")
+                 "the one that the application uses: versions or paths of a ptxas, newest, triton "
+                 "for what Triton brings, or jit for the driver's own")
       ->delimiter(',')
       ->capture_default_str()
       ->type_name("VERSION");
@@ -123,11 +123,18 @@ Result<PreparedMeasurement> prepare_measurement(const MeasureOptions& options,
   if (const std::string library = environment("NAMESAKE_NVML"); !library.empty())
     request.management_library = library;
   for (const std::string& wish : options.assemblers) {
+    if (wish == "jit") {
+      request.jit = true;
+      continue;
+    }
     TRY_ASSIGN(toolchain::Tool tool, assembler_for(wish, request, tools));
     request.assemblers.push_back(std::move(tool));
   }
   if (!request.assemblers.empty())
-    request.a.assembler = request.b.assembler = request.assemblers.front();
+    request.a.assembler = request.assemblers.front();
+  else if (auto newest = toolchain::choose(tools, toolchain::Kind::ptxas, "newest"))
+    request.a.assembler = *newest;  // reference kernels are made by it
+  request.b.assembler = request.a.assembler;
   request.a.treatment = assembly::Treatment::untreated;
   request.b.treatment = assembly::Treatment::treated;
   request.compile = !options.front_end.empty();
@@ -141,6 +148,8 @@ Result<PreparedMeasurement> prepare_measurement(const MeasureOptions& options,
   TRY_ASSIGN(AnsweringHooks hooks, AnsweringHooks::make());
   prepared.hooks = std::make_unique<AnsweringHooks>(std::move(hooks));
   request.hooks = prepared.hooks->variables();
+  prepared.kept = std::make_unique<measure::KeptResults>(measure::KeptResults::default_folder());
+  request.kept = prepared.kept.get();
   request.care.seconds = options.seconds;
   request.care.confidence = options.confidence / 100;
   request.care.dead_band = options.dead_band / 100;

@@ -25,10 +25,12 @@ struct MeasureOptions {
 
 void add_measure_options(CLI::App& app, MeasureOptions& options);
 
-// The request, and the hooks that must live as long as it.
+// The request, and what must live as long as it. A command that came to its end calls
+// kept->forget().
 struct PreparedMeasurement {
   measure::MeasureRequest request;
   std::unique_ptr<AnsweringHooks> hooks;
+  std::unique_ptr<measure::KeptResults> kept;
 };
 // Untreated against treated, as `tune` wants it.
 Result<PreparedMeasurement> prepare_measurement(const MeasureOptions& options,

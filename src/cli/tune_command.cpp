@@ -114,6 +114,7 @@ Result<int> run_tune(const Options& options, const Global& global,
   }
   report::Tuning tuning;
   report::Measurement measurement;
+  std::unique_ptr<measure::KeptResults> kept;
   if (!options.from.empty()) {
     TRY_ASSIGN(measurement, read_measurements(options.from));
   } else {
@@ -121,6 +122,10 @@ Result<int> run_tune(const Options& options, const Global& global,
     MeasureOptions wishes = options.measure;
     if (checked) wishes.assemblers.clear();  // the policy names them
     TRY_ASSIGN(PreparedMeasurement prepared, prepare_measurement(wishes, tools));
+    if (prepared.request.jit && !options.as_source)
+      return error(
+          "a policy names a ptxas, and the driver's own assembler is none: leave jit out, or ask "
+          "for --as-source");
     Progress progress(!global.quiet);
     prepared.request.progress = [&](std::string_view text) { progress.update(text); };
     if (checked) {
@@ -133,7 +138,11 @@ Result<int> run_tune(const Options& options, const Global& global,
       measurement.command = command_line;
     }
     progress.clear();
-    if (interrupted()) return error("interrupted: nothing is decided by half a measurement");
+    if (interrupted())
+      return error(
+          "interrupted: nothing is decided by half a measurement; the same command goes on from "
+          "there");
+    kept = std::move(prepared.kept);
   }
   tuning.command = command_line;
   tuning.date = measurement.date;
@@ -154,6 +163,7 @@ Result<int> run_tune(const Options& options, const Global& global,
   if (!options.json.empty()) TRY(write_output(options.json, report::to_json(tuning)));
   if (options.json != "-" && output != "-")
     fmt::print("{}", report::to_text(tuning, text_style(global)));
+  if (kept) kept->forget();
   return holds ? 0 : 1;
 }
 

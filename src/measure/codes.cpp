@@ -221,9 +221,10 @@ Result<std::vector<Pair>> make_codes(const MeasureRequest& request,
 }
 
 Result<Code> make_reference(const MeasureRequest& request, const assembly::Unit& unit) {
-  if (request.assemblers.empty()) return error("a reference kernel needs an assembler");
   Build build;
-  build.assembler = request.assemblers.front();
+  build.assembler = request.a.assembler;
+  if (build.assembler.path.empty())
+    return error("a reference kernel needs a ptxas, and none is at hand");
   const assembly::Variant variant = assembly::variant_for(unit, build);
   if (!variant.ok()) return error(variant.failure);
   TRY_ASSIGN(Made made, assemble(request, build, *variant.module, unit.architecture));

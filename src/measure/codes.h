@@ -30,7 +30,7 @@ struct Pair {
 Result<std::vector<Pair>> make_codes(const MeasureRequest& request,
                                      const std::vector<Subject>& subjects, const std::string& cuda);
 
-// One subject's reference kernel, made as it comes by the first assembler.
+// One subject's reference kernel, made as it comes by the assembler of build a.
 Result<Code> make_reference(const MeasureRequest& request, const assembly::Unit& unit);
 
 }  // namespace namesake::measure

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "measure/codes.h"
+#include "measure/kept_results.h"
 #include "measure/subjects.h"
 #include "measure/worker.h"
 #include "util/text.h"
@@ -72,6 +73,52 @@ std::string progress_text(const report::KernelMeasurement& kernel, size_t job, s
   return fmt::format("{} of {}: {} ({}): {}", job + 1, jobs, kernel.name, kernel.assembler, stage);
 }
 
+// Runs what an earlier, broken-off run did not come to, and keeps each result as it comes. Leaves
+// in `measured` what was measured then and now.
+Status run_all(const MeasureRequest& request, const WorkerOptions& worker,
+               const std::vector<GpuJob>& jobs, std::vector<report::KernelMeasurement>& measured,
+               report::Measurement& result) {
+  KeptResults none;
+  KeptResults& kept = request.kept ? *request.kept : none;
+  std::vector<std::string> keys;
+  std::vector<size_t> open;
+  std::vector<GpuJob> open_jobs;
+  std::vector<report::KernelMeasurement> found;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    keys.push_back(key_of(jobs[i], measured[i], result.gpu));
+    if (auto earlier = kept.find(keys[i])) {
+      measured[i] = std::move(*earlier);
+      result.gpu_seconds += measured[i].seconds;
+    } else {
+      open.push_back(i);
+      open_jobs.push_back(jobs[i]);
+      found.push_back(measured[i]);
+    }
+  }
+  if (open.size() < jobs.size())
+    result.notes.push_back(fmt::format(
+        "{} of {} measurements are those of a run that was broken off less than a day ago",
+        jobs.size() - open.size(), jobs.size()));
+  const auto began = Clock::now();
+  TRY_ASSIGN(const size_t ran,
+             run_jobs(
+                 open_jobs, found, worker,
+                 [&](size_t job, std::string_view stage) {
+                   request.progress(progress_text(found[job], open[job], jobs.size(), stage));
+                 },
+                 [&](size_t job) { kept.keep(keys[open[job]], found[job]); }));
+  result.gpu_seconds += seconds_since(began);
+  for (size_t i = 0; i < ran; ++i) measured[open[i]] = std::move(found[i]);
+  if (ran == open.size()) return {};
+  const char* more = request.kept ? "; the same command goes on from there" : "";
+  if (!request.partial) return error(fmt::format("interrupted{}", more));
+  for (size_t i = open.size(); i-- > ran;)
+    measured.erase(measured.begin() + static_cast<ptrdiff_t>(open[i]));
+  result.notes.push_back(
+      fmt::format("interrupted: {} of {} measured{}", measured.size(), jobs.size(), more));
+  return {};
+}
+
 }  // namespace
 
 Result<report::Measurement> measure(const MeasureRequest& request) {
@@ -100,7 +147,7 @@ Result<report::Measurement> measure(const MeasureRequest& request) {
         fmt::format("{} other processes compute on this GPU: times may be theirs",
                     result.gpu.other_processes.size()));
 
-  auto began = Clock::now();
+  const auto began = Clock::now();
   TRY_ASSIGN(const Subjects subjects, find_subjects(request, result.gpu.architecture));
   result.notes.insert(result.notes.end(), subjects.notes.begin(), subjects.notes.end());
   TRY_ASSIGN(const std::vector<Pair> pairs, make_codes(request, subjects.all, result.gpu.cuda));
@@ -136,17 +183,7 @@ Result<report::Measurement> measure(const MeasureRequest& request) {
   }
   result.build_seconds = seconds_since(began);
 
-  began = Clock::now();
-  TRY_ASSIGN(const size_t ran,
-             run_jobs(jobs, measured, worker, [&](size_t job, std::string_view stage) {
-               request.progress(progress_text(measured[job], job, jobs.size(), stage));
-             }));
-  if (ran < jobs.size() && !request.partial) return error("interrupted");
-  if (ran < jobs.size()) {
-    result.notes.push_back(fmt::format("interrupted: {} of {} measured", ran, jobs.size()));
-    measured.resize(ran);
-  }
-  result.gpu_seconds = seconds_since(began);
+  TRY(run_all(request, worker, jobs, measured, result));
   for (report::KernelMeasurement& kernel : measured) result.kernels.push_back(std::move(kernel));
   for (report::KernelMeasurement& kernel : result.kernels) {
     kernel.finding = judge(kernel);

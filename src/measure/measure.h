@@ -12,6 +12,7 @@
 
 #include "assembly/build.h"
 #include "assembly/experiment.h"
+#include "measure/kept_results.h"
 #include "report/measurement.h"
 #include "toolchain/toolchain.h"
 #include "util/error.h"
@@ -56,6 +57,7 @@ struct MeasureRequest {
   std::function<void(std::string_view)> progress = [](std::string_view) {};
   std::function<bool()> stop = [] { return false; };
   bool partial = false;  // stopped, report what was measured until then; else that is an error
+  KeptResults* kept = nullptr;  // where results are kept as they come, and looked for first
 };
 
 // An error only where nothing could be measured at all: no GPU, no launch file, no assembler. A
@@ -67,7 +69,7 @@ report::Finding judge(const report::KernelMeasurement& kernel);
 std::string explain(const report::KernelMeasurement& kernel);
 
 // Of kernels timed against themselves (the same code, loaded twice), in control runs or beside the
-// builds: every verdict but "no difference" and "undecided" is a false alarm.
+// builds: every difference that is claimed is a false alarm.
 struct FalseAlarms {
   int64_t runs = 0;
   int64_t alarms = 0;        // verdicts

@@ -198,7 +198,8 @@ Result<report::Gpu> ask_gpu(const WorkerOptions& options) {
 Result<size_t> run_jobs(const std::vector<GpuJob>& jobs,
                         std::vector<report::KernelMeasurement>& results,
                         const WorkerOptions& options,
-                        const std::function<void(size_t, std::string_view)>& progress) {
+                        const std::function<void(size_t, std::string_view)>& progress,
+                        const std::function<void(size_t)>& finished) {
   for (size_t next = 0; next < jobs.size();) {
     const size_t first = next;
     std::string failure;
@@ -221,6 +222,7 @@ Result<size_t> run_jobs(const std::vector<GpuJob>& jobs,
           results[next] = std::move(*result);
         else
           results[next].failure = result.error().message;
+        finished(next);
         ++next;
         current.reset();
       }

@@ -27,11 +27,13 @@ struct WorkerOptions {
 // What and where the GPU is; an error is the sentence that says why there is none.
 Result<report::Gpu> ask_gpu(const WorkerOptions& options);
 
-// Runs the jobs; results[i] is filled by jobs[i], or says in `failure` why it is not. The number of
-// jobs that were run: all of them, unless `stop` said otherwise.
+// Runs the jobs; results[i] is filled by jobs[i], or says in `failure` why it is not; then
+// `finished` hears of it. The number of jobs that were run: all of them, unless `stop` said
+// otherwise.
 Result<size_t> run_jobs(const std::vector<GpuJob>& jobs,
                         std::vector<report::KernelMeasurement>& results,
                         const WorkerOptions& options,
-                        const std::function<void(size_t job, std::string_view stage)>& progress);
+                        const std::function<void(size_t job, std::string_view stage)>& progress,
+                        const std::function<void(size_t job)>& finished);
 
 }  // namespace namesake::measure

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "../stand_in/cubin.h"
 #include "report/measurement_pages.h"
+#include "stand_in_kernel.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 
@@ -33,42 +33,12 @@ class MeasureCommand : public testing::Test {
 
   std::string path(const std::string& name) const { return (folder.path() / name).string(); }
 
-  // A launch file for kernels that double (in, out, n).
   std::string launch_file() {
-    EXPECT_TRUE(write_file(path("double.toml"), R"toml(kernel = "double.cubin"
-entry = "double_floats"
-[sizes]
-n = { default = 3000 }
-[launch]
-grid = [1]
-block = [64]
-[[buffer]]
-name = "in"
-type = "f32"
-count = "n"
-fill = "normal"
-[[buffer]]
-name = "out"
-type = "f32"
-count = "n"
-output = true
-tolerance = { relative = 0, absolute = 0 }
-[[argument]]
-buffer = "in"
-[[argument]]
-buffer = "out"
-[[argument]]
-type = "i32"
-value = "n"
-)toml"));
+    EXPECT_TRUE(write_file(path("double.toml"), stand_in::kLaunchFile));
     return path("double.toml");
   }
-  std::string cubin(const std::string& name, std::string deeds) {
-    deeds = "FAKE " + deeds + ";";
-    deeds.resize((deeds.size() + 15) / 16 * 16, ' ');
-    EXPECT_TRUE(write_file(
-        path(name), stand_in::make_cubin(
-                        {{.symbol = "double_floats", .entry = true, .code = {deeds, 40}}}, 90)));
+  std::string cubin(const std::string& name, const std::string& deeds) {
+    EXPECT_TRUE(write_file(path(name), stand_in::cubin_that(deeds)));
     return path(name);
   }
 };
@@ -151,6 +121,16 @@ TEST_F(MeasureCommand, MakesBothBuildsByRealAssemblersAndTellsOneCodeFromTwo) {
     ASSERT_FALSE(kernel.a.edits.empty());
     EXPECT_NE(kernel.a.edits[0].find(".version 9.0 lowered to 8.8"), std::string::npos);
   }
+}
+
+TEST_F(MeasureCommand, TheDriversAssemblerIsNamedWhereAssemblersAre) {
+  const Completed done = call({NAMESAKE_SOURCE_DIR "/kernels/saxpy.toml", "--assembler", "jit",
+                               "--time-only", "--seconds", "0.05", "--json", path("m.json")});
+  ASSERT_EQ(done.exit_status, 0) << done.err;
+  const auto measurement = report::measurement_from_json(*read_file(path("m.json")));
+  ASSERT_TRUE(measurement) << measurement.error().message;
+  ASSERT_EQ(measurement->kernels.size(), 1u);
+  EXPECT_EQ(measurement->kernels[0].assembler, "driver JIT");
 }
 
 TEST_F(MeasureCommand, WritesAFirstLaunchFileOnceAndNotOverAnother) {

@@ -6,38 +6,14 @@
 
 #include "measure/plan.h"
 #include "measure/references.h"
+#include "stand_in_kernel.h"
 
 using namespace namesake;
 using namespace namesake::measure;
 
 namespace {
 
-const std::string kGood = R"toml(kernel = "copy.ptx"
-entry = "copy"
-[sizes]
-n = { default = 1000, sweep = [10, 1000] }
-[launch]
-grid = ["ceil_div(n, 128)"]
-block = [128]
-[[buffer]]
-name = "in"
-type = "f32"
-count = "n"
-fill = "normal"
-[[buffer]]
-name = "out"
-type = "f32"
-count = "n"
-output = true
-tolerance = { relative = 0, absolute = 0 }
-[[argument]]
-buffer = "in"
-[[argument]]
-buffer = "out"
-[[argument]]
-type = "i32"
-value = "n"
-)toml";
+const std::string kGood = stand_in::kLaunchFile;
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const size_t place = text.find(from);
@@ -46,16 +22,16 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::string failure(const std::string& text) {
-  const auto file = parse_launch_file(text, "copy.toml", "");
+  const auto file = parse_launch_file(text, "double.toml", "");
   if (!file) return file.error().message;
   const auto plan = make_plan(*file, {});
   return plan ? "" : plan.error().message;
 }
 
 TEST(LaunchFile, IsReadIntoAPlan) {
-  const auto file = parse_launch_file(kGood, "copy.toml", "folder");
+  const auto file = parse_launch_file(kGood, "double.toml", "folder");
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_EQ(file->kernel, "folder/copy.ptx");
+  EXPECT_EQ(file->kernel, "folder/double.cubin");
   const auto plan = make_plan(*file, {{"n", 300}});
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->launch.grid.x, 3u);
@@ -66,10 +42,10 @@ TEST(LaunchFile, IsReadIntoAPlan) {
 }
 
 TEST(LaunchFile, SaysWhichSizesThereAre) {
-  const auto file = parse_launch_file(kGood, "copy.toml", "");
+  const auto file = parse_launch_file(kGood, "double.toml", "");
   const auto plan = make_plan(*file, {{"m", 3}});
   ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().message, "copy.toml has no size m; it has n");
+  EXPECT_EQ(plan.error().message, "double.toml has no size m; it has n");
 }
 
 struct Mistake {
@@ -90,7 +66,7 @@ TEST(LaunchFile, PointsAtTheLineOfAMistake) {
        "[[buffer]]\nname = \"out\""},
       {"value = \"n\"", "value = 1.5", "1.5 is no whole number, as i32 wants"},
       {"[launch]", "[lunch]", "unknown key 'lunch' in a launch file; did you mean 'launch'?"},
-      {"entry = \"copy\"\n", "", "the launch file has no 'entry'", ""},
+      {"entry = \"double_floats\"\n", "", "the launch file has no 'entry'", ""},
       {"block = [128]", "block = [128", "", ""},
       {"block = [128]", "block = [2048]", "the block is 2048, which is not between 1 and 1024", ""},
       {"grid = [\"ceil_div(n, 128)\"]", "grid = [\"n - 1000\"]",
@@ -100,14 +76,14 @@ TEST(LaunchFile, PointsAtTheLineOfAMistake) {
   };
   for (const Mistake& mistake : mistakes) {
     const std::string said = failure(replaced(kGood, mistake.from, mistake.to));
-    EXPECT_NE(said.find("copy.toml"), std::string::npos) << said;
+    EXPECT_NE(said.find("double.toml"), std::string::npos) << said;
     EXPECT_NE(said.find(mistake.said), std::string::npos) << said;
     if (mistake.at.empty()) continue;
     const auto line =
         std::count(kGood.begin(),
                    kGood.begin() + static_cast<std::ptrdiff_t>(kGood.find(mistake.at)), '\n') +
         1;
-    EXPECT_EQ(said.find("copy.toml:" + std::to_string(line) + ": "), 0u) << said;
+    EXPECT_EQ(said.find("double.toml:" + std::to_string(line) + ": "), 0u) << said;
   }
 }
 

@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "../stand_in/cubin.h"
 #include "measure/measure.h"
+#include "stand_in_kernel.h"
 #include "util/file.h"
 
 using namespace namesake;
@@ -13,48 +13,17 @@ using report::Finding;
 
 namespace {
 
-constexpr const char* kLaunch = R"(
-kernel = "double.cubin"
-entry = "double_floats"
-[sizes]
-n = { default = 5000 }
-[launch]
-grid = [1]
-block = [64]
-[[buffer]]
-name = "in"
-type = "f32"
-count = "n"
-fill = "normal"
-[[buffer]]
-name = "out"
-type = "f32"
-count = "n"
-output = true
-tolerance = { relative = 0, absolute = 0 }
-[[argument]]
-buffer = "in"
-[[argument]]
-buffer = "out"
-[[argument]]
-type = "i32"
-value = "n"
-)";
-
 struct Measure : testing::Test {
   Measure() : folder(std::move(*TemporaryFolder::make("measure-test"))) {
-    EXPECT_TRUE(write_file(folder.path() / "double.toml", kLaunch));
+    EXPECT_TRUE(write_file(folder.path() / "double.toml", stand_in::kLaunchFile));
   }
 
-  std::filesystem::path cubin(const std::string& name, std::string deeds) {
-    deeds = "FAKE " + deeds + ";";
-    deeds.resize((deeds.size() + 15) / 16 * 16, ' ');
-    stand_in::Piece piece{.symbol = "double_floats", .entry = true, .code = {deeds, 40}};
-    EXPECT_TRUE(write_file(folder.path() / name, stand_in::make_cubin({piece}, 90)));
+  std::filesystem::path cubin(const std::string& name, const std::string& deeds) {
+    EXPECT_TRUE(write_file(folder.path() / name, stand_in::cubin_that(deeds)));
     return folder.path() / name;
   }
 
-  Result<report::Measurement> measured(const std::string& a, const std::string& b) {
+  measure::MeasureRequest request_for(const std::string& a, const std::string& b) {
     measure::MeasureRequest request;
     request.files = {folder.path() / "double.toml"};
     request.cubin_a = cubin("a.cubin", a);
@@ -62,7 +31,11 @@ struct Measure : testing::Test {
     request.driver_library = FAKE_DRIVER;
     request.management_library = FAKE_NVML;
     request.care = {.seconds = 0.3, .repeats = 5, .launch_limit = std::chrono::milliseconds(300)};
-    return measure::measure(request);
+    return request;
+  }
+
+  Result<report::Measurement> measured(const std::string& a, const std::string& b) {
+    return measure::measure(request_for(a, b));
   }
 
   report::KernelMeasurement kernel(const std::string& a, const std::string& b) {
@@ -109,7 +82,7 @@ TEST_F(Measure, ResultsAreComparedOnFiveSetsOfInputs) {
 TEST_F(Measure, OneBitOfOneElementOnOneSetOfInputsIsFoundAndRefused) {
   const auto found = kernel("us=1000", "us=500 flip");
   EXPECT_EQ(found.finding, Finding::refused);
-  EXPECT_NE(found.meaning.find("1 of 5,000 elements of out differ; the first is [2500]"),
+  EXPECT_NE(found.meaning.find("1 of 1,000 elements of out differ; the first is [500]"),
             std::string::npos)
       << found.meaning;
   for (const auto& set : found.inputs) EXPECT_EQ(set.equal, set.name != "denormals") << set.name;
@@ -125,8 +98,7 @@ TEST_F(Measure, AWritePastTheEndIsFoundAndRefused) {
 TEST_F(Measure, AnElementLeftUnwrittenIsNamed) {
   const auto found = kernel("us=1000 partial", "us=500 partial x");
   EXPECT_EQ(found.finding, Finding::refused);
-  EXPECT_NE(found.meaning.find("element 4999 of out unwritten"), std::string::npos)
-      << found.meaning;
+  EXPECT_NE(found.meaning.find("element 999 of out unwritten"), std::string::npos) << found.meaning;
 }
 
 TEST_F(Measure, ABuildThatAloneLeavesAnElementUnwrittenDiffers) {
@@ -154,14 +126,9 @@ TEST_F(Measure, AHangEndsAtTheLaunchLimit) {
 }
 
 TEST_F(Measure, ADriverThatDiesTakesOneKernelWithIt) {
-  std::string two(kLaunch);
-  ASSERT_TRUE(write_file(folder.path() / "zdouble.toml", two));
-  measure::MeasureRequest request;
+  ASSERT_TRUE(write_file(folder.path() / "zdouble.toml", stand_in::kLaunchFile));
+  auto request = request_for("us=1000 crash", "us=500");
   request.files = {folder.path()};
-  request.cubin_a = cubin("a.cubin", "us=1000 crash");
-  request.cubin_b = cubin("b.cubin", "us=500");
-  request.driver_library = FAKE_DRIVER;
-  request.management_library = FAKE_NVML;
   const auto measurement = measure::measure(request);
   ASSERT_TRUE(measurement) << measurement.error().message;
   ASSERT_EQ(measurement->kernels.size(), 2u);
@@ -186,12 +153,7 @@ TEST_F(Measure, TheGpuAndItsStateAreRecorded) {
 }
 
 TEST_F(Measure, ControlRunsAreCounted) {
-  measure::MeasureRequest request;
-  request.files = {folder.path() / "double.toml"};
-  request.cubin_a = cubin("a.cubin", "us=1000");
-  request.cubin_b = cubin("b.cubin", "us=1000");
-  request.driver_library = FAKE_DRIVER;
-  request.management_library = FAKE_NVML;
+  auto request = request_for("us=1000", "us=1000");
   request.care.seconds = 0.2;
   request.controls = 40;
   const auto measurement = measure::measure(request);
@@ -200,6 +162,107 @@ TEST_F(Measure, ControlRunsAreCounted) {
   EXPECT_EQ(alarms.runs, 40);
   EXPECT_LE(alarms.alarms, 4);
   EXPECT_EQ(alarms.in_dead_band, 0);
+}
+
+// Three launch files of one kernel, and a folder where what is found is kept.
+struct BrokenOff : Measure {
+  BrokenOff() {
+    for (const char* name : {"two.toml", "three.toml"})
+      EXPECT_TRUE(write_file(folder.path() / name, stand_in::kLaunchFile));
+    request = request_for("us=500", "us=400 x");
+    request.files = {folder.path() / "double.toml", folder.path() / "two.toml",
+                     folder.path() / "three.toml"};
+    request.care.seconds = 0.1;
+    request.partial = true;
+    request.kept = &kept;
+    request.progress = [this](std::string_view text) { timed += text.ends_with(": loading"); };
+  }
+  // Stops as soon as the second kernel begins.
+  Result<report::Measurement> broken_off() {
+    timed = 0;
+    request.stop = [this] { return timed >= 2; };
+    auto measurement = measure::measure(request);
+    request.stop = [] { return false; };
+    timed = 0;
+    return measurement;
+  }
+
+  std::filesystem::path store = folder.path() / "kept";
+  measure::KeptResults kept{store};
+  measure::MeasureRequest request;
+  int timed = 0;  // kernels begun
+};
+
+TEST_F(BrokenOff, ReportsWhatItHasAndTheSameCommandGoesOnBehindIt) {
+  const auto first = broken_off();
+  ASSERT_TRUE(first) << first.error().message;
+  ASSERT_EQ(first->kernels.size(), 1u);
+  EXPECT_EQ(first->notes.back(),
+            "interrupted: 1 of 3 measured; the same command goes on from there");
+
+  measure::KeptResults again(store);
+  request.kept = &again;
+  const auto second = measure::measure(request);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(timed, 2);
+  ASSERT_EQ(second->kernels.size(), 3u);
+  EXPECT_EQ(second->kernels[0].warm()->ratios, first->kernels[0].warm()->ratios);
+  for (const auto& found : second->kernels) EXPECT_EQ(found.finding, Finding::faster);
+}
+
+TEST_F(BrokenOff, NothingIsLeftOnceARunCameToItsEnd) {
+  ASSERT_TRUE(broken_off());
+  measure::KeptResults again(store);
+  request.kept = &again;
+  ASSERT_TRUE(measure::measure(request));
+  again.forget();
+  EXPECT_TRUE(std::filesystem::is_empty(store));
+  timed = 0;
+  ASSERT_TRUE(measure::measure(request));
+  EXPECT_EQ(timed, 3);
+}
+
+TEST_F(BrokenOff, OtherCodeAnotherLaunchOrOtherCareIsMeasuredAnew) {
+  ASSERT_TRUE(broken_off());
+  const auto timed_with = [&](const measure::MeasureRequest& changed) {
+    measure::KeptResults again(store);
+    timed = 0;
+    auto copy = changed;
+    copy.kept = &again;
+    copy.files.resize(1);
+    EXPECT_TRUE(measure::measure(copy));
+    return timed;
+  };
+  ASSERT_EQ(timed_with(request), 0);
+  auto other = request;
+  other.cubin_b = cubin("other.cubin", "us=400 y");
+  EXPECT_EQ(timed_with(other), 1);
+  other = request;
+  other.sizes["n"] = 500;
+  EXPECT_EQ(timed_with(other), 1);
+  other = request;
+  other.care.seconds = 0.2;
+  EXPECT_EQ(timed_with(other), 1);
+}
+
+TEST_F(BrokenOff, WhatIsOlderThanADayIsNotTakenUp) {
+  ASSERT_TRUE(broken_off());
+  for (const auto& entry : std::filesystem::directory_iterator(store))
+    std::filesystem::last_write_time(
+        entry.path(), std::filesystem::file_time_type::clock::now() - std::chrono::hours(25));
+  measure::KeptResults again(store);
+  EXPECT_TRUE(std::filesystem::is_empty(store));
+  request.kept = &again;
+  ASSERT_TRUE(measure::measure(request));
+  EXPECT_EQ(timed, 3);
+}
+
+TEST_F(BrokenOff, AFailureIsTriedAgain) {
+  request.cubin_b = cubin("b.cubin", "us=400 fault");
+  ASSERT_TRUE(measure::measure(request));
+  timed = 0;
+  ASSERT_TRUE(measure::measure(request));
+  EXPECT_EQ(timed, 3);
 }
 
 TEST_F(Measure, WithoutADriverThereIsOneSentence) {
