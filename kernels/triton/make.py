@@ -59,6 +59,10 @@ BLACKWELL = (100, ["sm_100a"])
 def matmul(where, kind, tile, warps, stages=3, transposed=False):
     result = {"i8": "i32", "bf16": "bf16", "fp32": "fp32"}.get(kind, "fp16")
     tolerance = {"i8": (0, 0), "bf16": (1e-2, 5e-2), "fp32": (1e-4, 1e-3)}.get(kind, (2e-3, 2e-2))
+    if kind.startswith("fp8") and where == HOPPER:
+        # wgmma cuts every summand to 13 bits below the largest: over 4096 products whose sum is about 64, an error of
+        # 0.06 in the mean. Six times that.
+        tolerance = (2e-3, 0.4)
     sizes = {name: (4096, [1024, 2048, 4096]) for name in "mnk"}
     buffers = [Buffer("a", kind, "m * k"), Buffer("b", kind, "k * n"), output("c", result, "m * n", *tolerance)]
     if kind == "i8":
