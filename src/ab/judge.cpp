@@ -341,9 +341,21 @@ std::vector<const LiveKernel*> gaining(const report::Live& live) {
   return result;
 }
 
-// What a policy or --treat may call it.
-std::string pattern_for(const LiveKernel& kernel) {
-  return kernel.symbol;
+// The symbol; of a long one as much as tells it from the others that were launched.
+std::string pattern_for(const LiveKernel& kernel, const report::Live& live) {
+  constexpr size_t kShort = 64;
+  const std::string& symbol = kernel.symbol;
+  size_t needed = 0;
+  for (const LiveKernel& other : live.kernels) {
+    if (other.symbol == symbol) continue;
+    size_t same = 0;
+    while (same < symbol.size() && same < other.symbol.size() && symbol[same] == other.symbol[same])
+      ++same;
+    needed = std::max(needed, same + 1);
+  }
+  needed = std::max<size_t>(needed, 24);
+  return symbol.size() <= kShort || needed + 1 >= symbol.size() ? symbol
+                                                                : symbol.substr(0, needed) + "*";
 }
 
 }  // namespace
@@ -382,7 +394,7 @@ void advise(report::Live& live, const std::vector<std::string>& command) {
   std::vector<std::string> words = {"namesake", "run"};
   for (const LiveKernel* kernel : better) {
     words.push_back(kernel->loaded == "b" ? "--untreat" : "--treat");
-    words.push_back(pattern_for(*kernel));
+    words.push_back(pattern_for(*kernel, live));
   }
   if (!live.policy.empty()) words = {"namesake", "run", "--policy", live.policy};
   words.push_back("--");

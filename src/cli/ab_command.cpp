@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "ab/ab.h"
 #include "ab/judge.h"
@@ -12,7 +13,9 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "policy/policy.h"
+#include "report/html.h"
 #include "report/live_pages.h"
+#include "study/diff.h"
 #include "util/file.h"
 #include "util/pool.h"
 #include "util/text.h"
@@ -21,7 +24,7 @@ namespace namesake::cli {
 namespace {
 
 struct Options {
-  std::string a = "untreated", b = "treated", kernels, json, policy;
+  std::string a = "untreated", b = "treated", kernels, json, html, policy, from;
   double seconds = 0;
   int timed = 400, check = 0, timeout = 300;
   int64_t check_megabytes = 2048;
@@ -92,6 +95,55 @@ Result<ab::RunRequest> request_of(const Options& options, const Global& global,
   return request;
 }
 
+// The codes of the kernels that alternated, by the assembler of the one that matters most; for the
+// others it is near enough to see what the treatment does.
+Result<std::string> code_page(const report::Live& live, const Options& options,
+                              const AnsweringHooks& hooks,
+                              const std::vector<toolchain::Tool>& tools) {
+  study::DiffRequest request;
+  std::string wish = "newest";
+  std::set<std::string> files;
+  for (const report::LiveKernel& kernel : live.kernels) {
+    if (kernel.launches_of_b == 0 || kernel.ptx.empty()) continue;
+    for (const toolchain::Tool& tool : tools)
+      if (files.empty() && tool.kind == toolchain::Kind::ptxas &&
+          tool.build == kernel.assembler_build)
+        wish = tool.path.string();
+    if (files.size() < 64) files.insert(kernel.ptx);
+  }
+  if (files.empty()) return std::string();
+  request.inputs.files.assign(files.begin(), files.end());
+  assembly::Build base;
+  TRY_ASSIGN(base.assembler, toolchain::choose(tools, toolchain::Kind::ptxas, wish));
+  TRY_ASSIGN(request.a, assembly::parse_build(options.a, base, tools));
+  TRY_ASSIGN(request.b, assembly::parse_build(options.b, base, tools));
+  if (auto nvdisasm = toolchain::choose(tools, toolchain::Kind::nvdisasm, "newest"))
+    request.disassembler = *nvdisasm;
+  request.hooks = hooks.variables();
+  request.controls = false;
+  request.sass = true;
+  request.workers = available_processors();
+  TRY_ASSIGN(report::Difference difference, study::diff(request));
+  return report::to_html(difference);
+}
+
+// REPORT.html, and beside it REPORT-code.html, one click away.
+Status write_pages(const Options& options, report::Live& live, const AnsweringHooks& hooks,
+                   const std::vector<toolchain::Tool>& tools) {
+  if (options.html != "-" && options.a != options.b) {
+    auto page = code_page(live, options, hooks, tools);
+    std::filesystem::path beside = options.html;
+    beside.replace_filename(beside.stem().string() + "-code.html");
+    if (page && !page->empty()) {
+      TRY(write_file(beside, *page));
+      live.code_page = beside.filename().string();
+    } else if (!page) {
+      live.notes.push_back("the codes are not shown: " + page.error().message);
+    }
+  }
+  return write_output(options.html, report::to_html(live));
+}
+
 // `ended` is how the command ended, once that is what counts.
 Result<int> compare(const Options& options, const Global& global, const std::string& command_line,
                     std::optional<session::Outcome>& ended) {
@@ -115,6 +167,7 @@ Result<int> compare(const Options& options, const Global& global, const std::str
       live.notes.push_back("the results of the two builds were not compared: --check does it");
   }
   ab::advise(live, global.command);
+  if (!options.html.empty()) TRY(write_pages(options, live, hooks, request.settings.tools));
   if (!options.json.empty()) TRY(write_output(options.json, report::to_json(live)));
   report::TextStyle style;
   style.color = wants_color(stderr, global.color);
@@ -129,8 +182,21 @@ Result<int> compare(const Options& options, const Global& global, const std::str
   return 0;
 }
 
+// What an earlier run wrote, as a table on stdout and as a page.
+Result<int> show(const Options& options, const Global& global) {
+  TRY_ASSIGN(std::string text, read_file(options.from));
+  auto live = report::live_from_json(text);
+  if (!live) return error(options.from, live.error());
+  if (!options.html.empty()) TRY(write_output(options.html, report::to_html(*live)));
+  report::TextStyle style = text_style(global);
+  style.verbose = options.verbose;
+  if (options.html != "-") fmt::print("{}", report::to_text(*live, style));
+  return 0;
+}
+
 // Ends as the command did, after everything that lies in temporary folders is gone.
 Result<int> run_ab(const Options& options, const Global& global, const std::string& command_line) {
+  if (!options.from.empty()) return show(options, global);
   std::optional<session::Outcome> ended;
   TRY_ASSIGN(int status, compare(options, global, command_line, ended));
   if (ended) session::end_like(*ended);
@@ -178,7 +244,13 @@ Command add_ab(CLI::App& root, const Global& global) {
       ->type_name("MB");
   app->add_option("--policy", options->policy, "write what gains as a policy for namesake run")
       ->type_name("FILE");
+  app->add_option("--html", options->html,
+                  "write a self-contained page to this file, and beside it one with the codes")
+      ->type_name("FILE");
   app->add_option("--json", options->json, "write everything as JSON to this file (- for stdout)")
+      ->type_name("FILE");
+  app->add_option("--from", options->from,
+                  "run nothing: show what an earlier run wrote with --json")
       ->type_name("FILE");
   app->add_option("--timeout", options->timeout, "seconds that one assembly may take")
       ->capture_default_str()

@@ -11,6 +11,7 @@
 namespace namesake::report {
 
 std::string to_text(const Live&, const TextStyle&);
+std::string to_html(const Live&);
 std::string to_json(const Live&);  // namesake.ab/1.0
 Result<Live> live_from_json(std::string_view json);
 

@@ -414,6 +414,37 @@ TEST_F(AbCommand, WritesAPolicyOfWhatGains) {
   EXPECT_NE(policy.find("assembler = \"13.0.88\""), std::string::npos) << policy;
 }
 
+TEST_F(AbCommand, ThePageLeadsToTheCodes) {
+  Completed done = call({"--html", path("report.html")}, application("dlsym", "module"));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  std::string page = read_file(path("report.html")).value_or("");
+  EXPECT_NE(page.find("What the other build would save"), std::string::npos);
+  EXPECT_NE(page.find("href=\"report-code.html\""), std::string::npos) << done.err;
+  std::string code = read_file(path("report-code.html")).value_or("");
+  EXPECT_NE(code.find("kernel"), std::string::npos);
+}
+
+TEST_F(AbCommand, AnEarlierRunIsShownAgain) {
+  Completed done = call({}, application("dlsym", "module"));
+  Command again;
+  again.arguments = {NAMESAKE_BINARY_DIR "/namesake",
+                     "ab",
+                     "--from",
+                     path("out.json"),
+                     "--html",
+                     path("again.html")};
+  auto shown = run(again);
+  ASSERT_TRUE(shown);
+  EXPECT_EQ(shown->exit_status, 0) << shown->err;
+  EXPECT_NE(done.err.find(shown->out.substr(shown->out.find("launches"))), std::string::npos)
+      << shown->out;
+  EXPECT_TRUE(std::filesystem::exists(path("again.html")));
+  again.arguments = {NAMESAKE_BINARY_DIR "/namesake", "ab", "--from", path("kernel.ptx")};
+  shown = run(again);
+  ASSERT_TRUE(shown);
+  EXPECT_EQ(shown->exit_status, 125);
+}
+
 TEST_F(AbCommand, WithoutACommandOrWithAnUnknownBuildItSaysWhatToWrite) {
   Command nothing;
   nothing.arguments = {NAMESAKE_BINARY_DIR "/namesake", "ab"};

@@ -134,6 +134,22 @@ TEST(LiveJudge, TheAdviceNamesTheKernelsThatGain) {
   EXPECT_EQ(live.next_command, "");
 }
 
+TEST(LiveJudge, LongSymbolsAreNamedByAsMuchAsTellsThemApart) {
+  Launched all = launched({{.b = 0.8}});
+  std::string symbol = "_ZN7library4gemmI" + std::string(900, 'x');
+  all.notes.begin()->second.symbol = symbol;
+  LaunchedKernel other;
+  other.image = 1;
+  other.symbol = "_ZN7library4gemmI" + std::string(60, 'x') + "y";
+  other.symbol_hash = 6;
+  other.launches = 1;
+  all.records.front().kernels.push_back(other);
+  report::Live live = judge(all, "untreated", "treated");
+  advise(live, {"./app"});
+  EXPECT_EQ(live.next_command,
+            "namesake run --treat '_ZN7library4gemmI" + std::string(61, 'x') + "*' -- ./app");
+}
+
 TEST(LiveJudge, WhatAnotherAssemblerGainsIsNoPolicy) {
   report::Live live = judge(launched({{.b = 0.8}}), "natural", "13.5");
   advise(live, {"./app"});
