@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/measuring.md, between `<!-- table NAME -->` and `<!-- end NAME -->`, and its figure, from
-results/measure-*.json. --check changes nothing and ends with 1 if the document is not what the results say.
+"""Writes the tables of docs/measuring.md, between `<!-- table NAME -->` and `<!-- end NAME -->`, the numbers in its prose,
+between `<!-- number NAME -->` and `<!-- end -->`, and its figure, from results/. --check changes nothing and ends with 1 if the document is not what the results say.
 
     scripts/measuring_tables.py [--check]
-    scripts/measuring_tables.py --record NAME FILE    takes a measurement (--json) into results/measure-NAME.json, the
+    scripts/measuring_tables.py --record NAME FILE    takes what measure or tune wrote as JSON into results/NAME.json, the
                                                       folders of the machine it was made on left out of its paths
 """
 
@@ -90,6 +90,15 @@ def table_of(rows, assemblers):
     return "\n".join(lines) + "\n"
 
 
+def claims(time, cycles):
+    """As the tool does: in time, and where the clock could be read in cycles too."""
+    return time["verdict"] in ("faster", "slower") and (not cycles["pairs"] or cycles["verdict"] == time["verdict"])
+
+
+def control_claims(timing):
+    return claims(timing["control"], timing["control_cycles"])
+
+
 def checks_table(documents):
     sets = equal = repeatable = kernels = referenced = right = elements = rounds = dropped = controls = quiet = 0
     capped = timings = confirmed = verdicts = 0
@@ -115,7 +124,7 @@ def checks_table(documents):
             timing = warm(kernel)
             if timing and timing["control"]["interval"]:
                 controls += 1
-                quiet += timing["control"]["verdict"] in ("no difference", "undecided")
+                quiet += not control_claims(timing)
                 if abs(math.log(timing["control"]["ratio"])) > abs(math.log(widest)):
                     widest = timing["control"]["ratio"]
             if kernel["finding"] in ("faster", "slower"):
@@ -140,7 +149,7 @@ def controls_text(document):
             continue
         low, high = control["interval"]
         in_band = low >= 1 / upper and high <= upper
-        alarm = control["verdict"] in ("faster", "slower")
+        alarm = control_claims(warm(kernel))
         runs += 1
         alarms += alarm
         inside += alarm and in_band
@@ -158,6 +167,54 @@ def origin_text(documents):
         lines.append(f"- `results/measure-{name}.json`: {gpu['name']}, driver {gpu['driver']}, {document['date']}, ECC {'on' if gpu['ecc'] else 'off'}, "
                      f"power limit {gpu['power_limit_watts']:.0f} W, {len(document['kernels'])} measurement{'s' * (len(document['kernels']) > 1)} in {document['gpu_seconds']:.0f} s on the GPU")
     return "\n".join(lines) + "\n"
+
+
+def numbers(results):
+    """What the prose quotes, by name. A kernel is named by its file and its assembler."""
+    kernels = {}
+    for document in results.values():
+        for kernel in document["kernels"]:
+            kernels[title(kernel), kernel["assembler"]] = kernel
+
+    def ratio(name, assembler, setting=0):
+        return kernels[name, assembler]["timings"][setting]["time"]["ratio"]
+
+    def percent(value):
+        return f"{abs(100 * (value - 1)):.0f}%"
+
+    assemblers = sorted({assembler for _, assembler in kernels if assembler[0].isdigit()}, key=assembler_order)
+    newest = assemblers[-1]
+    norm, eight = "triton_layer_norm_fp32_1024_sm90", "triton_attention_fp8e5_128x64x128_sm89"
+    products = [ratio(name, assembler) for name, assembler in kernels if re.match(r"triton_matmul_(fp16|bf16).*_sm80", name) and assembler[0].isdigit()]
+    norms = [ratio(norm, assembler) for assembler in assemblers]
+    shifted = [ratio(norm, assembler, 2) for assembler in assemblers]
+    sgemm, slow = kernels["sgemm", newest], kernels[eight, newest]
+    every = [kernel for name, document in results.items() if name.startswith(("bundled", "triton")) for kernel in document["kernels"]]
+    jitted = {name for name, assembler in kernels if assembler.startswith("driver")}
+    promise = {row["kernel"]: row for row in json.loads((ROOT / "results/promise-triton.json").read_text())["kernels"]}
+    small = promise["triton_matmul_fp16_32x128x64"]
+    return {
+        "products gain": percent(min(products)),
+        "n_body costs": percent(ratio("n_body", newest)),
+        "n_body costs jit": percent(ratio("n_body", "driver JIT")),
+        "attention gains": percent(ratio("attention_mma", newest)),
+        "attention jit": f"{ratio('attention_mma', 'driver JIT'):.3f}",
+        "sgemm costs": percent(ratio("sgemm", newest)),
+        "sgemm registers": f"from {sgemm['a']['registers']} to {sgemm['b']['registers']}",
+        "sgemm blocks": f"{sgemm['b']['blocks_per_multiprocessor']} fits where {sgemm['a']['blocks_per_multiprocessor']} did",
+        "norm gains": f"{100 * (1 - max(norms)):.0f} to {100 * (1 - min(norms)):.0f}%",
+        "norm gains shifted": f"{100 * (1 - max(shifted)):.0f} to {100 * (1 - min(shifted)):.0f}%",
+        "eight times": f"{ratio(eight, newest):.0f} times",
+        "eight before": f"{slow['a']['registers']} registers and spills {slow['a']['spill_bytes'] / 1e3:.1f} kB",
+        "eight after": f"{slow['b']['registers']} registers and spills {slow['b']['spill_bytes'] / 1e3:.1f} kB",
+        "equal": f"{len(every):,} pairs",
+        "jit kernels": f"{len(jitted)}",
+        "seconds": f"{sum(document['gpu_seconds'] for name, document in results.items() if name.startswith(('bundled', 'triton'))):.0f} s",
+        "small promised": f"{100 * (1 - small['promised']):.1f}%",
+        "small seen": f"{100 * (small['seen'] - 1):.1f}%",
+        "norm promised": f"{promise['triton_layer_norm_fp32_1024']['promised']:.3f}",
+        "norm seen": f"{promise['triton_layer_norm_fp32_1024']['seen']:.3f}",
+    }
 
 
 def planted_text(document):
@@ -211,23 +268,25 @@ def shortened(text):
 
 
 def record(name, path):
+    """A kernel or a decision is a line, as the tool writes it."""
     document = json.loads(pathlib.Path(path).read_text(), parse_float=lambda text: float(f"{float(text):.9g}"))
-    document["gpu"]["uuid"] = document["gpu"]["bus_id"] = ""
+    if isinstance(document["gpu"], dict):
+        document["gpu"]["uuid"] = document["gpu"]["bus_id"] = ""
+        for side in "ab":
+            document[side]["label"] = shortened(document[side]["label"])
     document["command"] = shortened(document["command"])
     document["next_command"] = shortened(document["next_command"])
     document["notes"] = [shortened(note) for note in document["notes"]]
-    for side in "ab":
-        document[side]["label"] = shortened(document[side]["label"])
-    for kernel in document["kernels"]:
-        kernel["launch_file"] = shortened(kernel["launch_file"])
+    for each in document.get("kernels", []) + document.get("decisions", []):
+        each["launch_file"] = shortened(each["launch_file"])
     lines = []
     for key, value in document.items():
-        if key == "kernels":  # a kernel is a line, as the tool writes it
-            value = "[" + ",".join("\n  " + json.dumps(kernel, ensure_ascii=False) for kernel in value) + "\n ]"
+        if key in ("kernels", "decisions"):
+            value = "[" + ",".join("\n  " + json.dumps(each, ensure_ascii=False) for each in value) + "\n ]"
         else:
             value = json.dumps(value, ensure_ascii=False)
         lines.append(f" {json.dumps(key)}: {value}")
-    (ROOT / "results" / f"measure-{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    (ROOT / "results" / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def main():
@@ -252,6 +311,11 @@ def main():
         if not place.search(text):
             sys.exit(f"measuring_tables.py: {DOCUMENT.name} has no place for the table {name}")
         text = place.sub(lambda match: f"{match.group(1)}\n{table}\n{match.group(2)}", text)
+    quoted = numbers(results)
+    for name in re.findall(r"<!-- number (.*?) -->", text):
+        if name not in quoted:
+            sys.exit(f"measuring_tables.py: {DOCUMENT.name} quotes a number {name!r} that nothing gives")
+    text = re.sub(r"<!-- number (.*?) -->.*?<!-- end -->", lambda match: f"<!-- number {match[1]} -->{quoted[match[1]]}<!-- end -->", text)
     picture = figure(*by_kernel(comparisons.values())) if comparisons else ""
     old = FIGURE.read_text() if FIGURE.exists() else ""
     if check:

@@ -27,7 +27,7 @@ struct Options {
   MeasureOptions measure;
   std::vector<std::string> from;
   std::string output, json, check;
-  double threshold = 1;  // percent
+  double threshold = 2;  // percent; what is less, the surroundings in an application outweigh
   bool as_source = false, sweep = false;
 };
 
