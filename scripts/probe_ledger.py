@@ -117,7 +117,14 @@ def section(ledger):
     inside = [search for search in searches if search["inside"]]
     names = [search for search in searches if search["names"]]
     kernels = lambda some: ", ".join(sorted({search["kernel"] for search in some}))
-    tried = {program["version"]: {search["architecture"] for search in program["searches"] if not search["failure"]}
+    named = {}
+    for program in programs:
+        for search in program["searches"]:
+            if search["names"] and not search["failure"]:
+                named.setdefault((search["kernel"], search["architecture"]), []).append(program["version"])
+    whole_names = ", ".join(f"{kernel} on {architecture} ({releases(found, versions)})" for (kernel, architecture), found in
+                            sorted(named.items(), key=lambda item: -len(item[1])))
+    tried = {program["version"]: {search["architecture"] for search in program["searches"] if search["inside"] and not search["failure"]}
              for program in programs}
     everywhere = set.intersection(*tried.values())
     more = [f"{version} also on {listed(tried[version] - everywhere)}" for version in versions if tried[version] - everywhere]
@@ -126,9 +133,9 @@ def section(ledger):
     minutes = sum(program["cpu_seconds"] for program in programs) / 60
     lines = textwrap.wrap(
         f"Tried: {len(programs)} releases of ptxas, {versions[0]} to {versions[-1]}, each with the texts of its own file and "
-        f"their ROT13, {span(texts)} of them: inside names of the kernels {kernels(inside)}, and {span([s['names'] for s in names])} "
-        f"as the whole name of {kernels(names)}, on {where}. It took {minutes:.0f} minutes of the assemblers' processor "
-        "time.", 110) + [
+        f"their ROT13, {span(texts)} of them. Inside names: of the kernels {kernels(inside)}, on {where}. As whole names, "
+        f"{span([s['names'] for s in names])} of them: of {whole_names}. It took {minutes:.0f} minutes of the assemblers' processor time.",
+        110) + [
         "",
         "| text | where in the name | what happens | releases |",
         "| --- | --- | --- | --- |",

@@ -18,6 +18,7 @@
 
 #include "cubin/elf.h"
 #include "cubin/fatbin.h"
+#include "util/pool.h"
 
 namespace namesake::cubin {
 namespace {
@@ -54,6 +55,25 @@ size_t next_start(Bytes file, size_t from) {
     }
   }
   return Bytes::npos;
+}
+
+// The same by several threads, once nothing is near.
+size_t next_start(Bytes file, size_t from, int workers) {
+  constexpr size_t kNear = size_t{1} << 20, kWindow = size_t{4} << 20;
+  auto first_in = [&](size_t begin, size_t bytes) {
+    size_t end = std::min(file.size(), begin + bytes);
+    size_t start = next_start(file.substr(0, end + kFatbinMagic.size() - 1), begin);
+    return start < end ? start : Bytes::npos;
+  };
+  if (workers == 1) return next_start(file, from);
+  size_t found = first_in(from, kNear);
+  std::vector<size_t> starts(static_cast<size_t>(workers));
+  for (from += kNear; found == Bytes::npos && from < file.size(); from += starts.size() * kWindow) {
+    for_each_parallel(starts.size(), workers,
+                      [&](size_t i) { starts[i] = first_in(from + i * kWindow, kWindow); });
+    found = *std::min_element(starts.begin(), starts.end());
+  }
+  return found;
 }
 
 struct ElfShape {
@@ -165,10 +185,11 @@ std::string section_at(const std::vector<HostSection>& sections, uint64_t offset
 
 }  // namespace
 
-std::vector<Find> find_code(Bytes file) {
+std::vector<Find> find_code(Bytes file, int workers) {
   std::vector<HostSection> sections = host_sections(file);
   std::vector<Find> finds;
-  for (size_t at = next_start(file, 0); at != Bytes::npos; at = next_start(file, at)) {
+  for (size_t at = next_start(file, 0, workers); at != Bytes::npos;
+       at = next_start(file, at, workers)) {
     Find find;
     find.offset = at++;
     find.bytes = file.substr(find.offset);

@@ -17,6 +17,6 @@ struct Find {
 };
 
 // In the order of the file; finds do not overlap.
-std::vector<Find> find_code(Bytes file);
+std::vector<Find> find_code(Bytes file, int workers = 1);
 
 }  // namespace namesake::cubin

@@ -143,7 +143,7 @@ class Walker {
       uint64_t number = 0;
       cubin::FatbinEntry entry;
     };
-    std::vector<cubin::Find> finds = cubin::find_code(file);
+    std::vector<cubin::Find> finds = cubin::find_code(file, workers);
     std::vector<Entry> entries;
     for (const cubin::Find& find : finds) {
       if (!find.fatbin) {

@@ -159,6 +159,23 @@ TEST(Find, code_is_found_wherever_it_lies_and_once) {
   }
 }
 
+TEST(Find, several_threads_find_what_one_finds) {
+  constexpr size_t kMega = size_t{1} << 20;
+  std::string fatbin = fatbin_of({{"some content"}}), file;
+  std::vector<uint64_t> places;
+  for (size_t gap :
+       {kMega - 3, 4 * kMega - 40, 9 * kMega + 5, size_t{0}, 13 * kMega, size_t{100}}) {
+    file += std::string(gap, '\x7f');
+    places.push_back(file.size());
+    file += fatbin;
+  }
+  for (int workers : {1, 2, 3}) {
+    std::vector<uint64_t> found;
+    for (const Find& find : find_code(file, workers)) found.push_back(find.offset);
+    EXPECT_EQ(found, places) << workers;
+  }
+}
+
 TEST(Find, neither_a_host_program_nor_half_a_pattern_is_code) {
   auto own = read_file(own_executable());
   ASSERT_TRUE(own);
