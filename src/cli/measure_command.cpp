@@ -118,7 +118,7 @@ Result<int> run_measure(const Options& options, const Global& global,
   TRY_ASSIGN(report::Measurement measurement, measure::measure(request));
   progress.clear();
   measurement.command = command_line;
-  measurement.next_command = next_command(measurement, options);
+  measurement.next_command = interrupted() ? command_line : next_command(measurement, options);
   if (!options.json.empty()) TRY(write_output(options.json, report::to_json(measurement)));
   if (!options.html.empty()) TRY(write_output(options.html, report::to_html(measurement)));
   if (options.json != "-" && options.html != "-") {

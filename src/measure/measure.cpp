@@ -96,9 +96,9 @@ Status run_all(const MeasureRequest& request, const WorkerOptions& worker,
     }
   }
   if (open.size() < jobs.size())
-    result.notes.push_back(fmt::format(
-        "{} of {} measurements are those of a run that was broken off less than a day ago",
-        jobs.size() - open.size(), jobs.size()));
+    result.notes.push_back(
+        fmt::format("{} of {} were measured by a run that was broken off less than a day ago",
+                    jobs.size() - open.size(), jobs.size()));
   const auto began = Clock::now();
   TRY_ASSIGN(const size_t ran,
              run_jobs(
@@ -144,7 +144,7 @@ Result<report::Measurement> measure(const MeasureRequest& request) {
   if (!result.gpu.unknown.empty()) result.notes.push_back(result.gpu.unknown);
   if (!result.gpu.other_processes.empty())
     result.notes.push_back(
-        fmt::format("{} other processes compute on this GPU: times may be theirs",
+        fmt::format("processes on this GPU besides this one: {}; times may be theirs",
                     result.gpu.other_processes.size()));
 
   const auto began = Clock::now();

@@ -72,6 +72,7 @@ TEST(Guards, ShowWhereTheFirstForeignByteLies) {
 }
 
 TEST(ValueOf, DecodesEveryHalfAsTheCompilerDoes) {
+#ifdef __FLT16_MANT_DIG__
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const std::vector<uint16_t> stored = {static_cast<uint16_t>(bits)};
     _Float16 expected;
@@ -83,6 +84,9 @@ TEST(ValueOf, DecodesEveryHalfAsTheCompilerDoes) {
       ASSERT_EQ(value, static_cast<double>(expected)) << bits;
     }
   }
+#else
+  GTEST_SKIP() << "this compiler has no _Float16: build with g++ 12 or newer";
+#endif
 }
 
 TEST(ValueOf, KnowsTheLimitsOfTheEightBitFormats) {
