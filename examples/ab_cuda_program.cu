@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,23 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
+// Resident kilobytes and open descriptors of this process: neither may grow with the launches.
+struct Footprint {
+  long kilobytes = 0, descriptors = 0;
+};
+Footprint footprint() {
+  Footprint result;
+  if (FILE* status = std::fopen("/proc/self/status", "r")) {
+    char line[256];
+    while (std::fgets(line, sizeof line, status))
+      std::sscanf(line, "VmRSS: %ld", &result.kilobytes);
+    std::fclose(status);
+  }
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
+    result.descriptors += each.exists();
+  return result;
+}
+
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -98,6 +116,7 @@ int main(int argc, char** argv) {
   check(cudaStreamSynchronize(stream));
 
   long launches = 0;
+  Footprint early;
   const Clock::time_point begin = Clock::now();
   while (seconds_since(begin) < options.seconds) {
     const int batch = options.fast ? 200 : 1;
@@ -107,6 +126,7 @@ int main(int argc, char** argv) {
     }
     launches += 2 * batch;
     check(cudaStreamSynchronize(stream));
+    if (early.kilobytes == 0 && seconds_since(begin) > options.seconds / 3) early = footprint();
     if (!options.fast) {  // twenty rounds a second
       const double next = static_cast<double>(launches) / 40;
       while (seconds_since(begin) < next) {
@@ -114,6 +134,7 @@ int main(int argc, char** argv) {
     }
   }
   const double took = seconds_since(begin);
+  const Footprint late = footprint();
   if (options.graph > 0) {
     cudaGraph_t graph;
     cudaGraphExec_t executable;
@@ -126,9 +147,10 @@ int main(int argc, char** argv) {
   }
   check(cudaGetLastError());
   std::printf(
-      "{\"launches\": %ld, \"seconds\": %.6f, \"microseconds_each\": %.4f, \"sgemm\": \"%016llx\", "
-      "\"n_body\": \"%016llx\"}\n",
-      launches, took, 1e6 * took / static_cast<double>(launches),
-      static_cast<unsigned long long>(checksum(c, elements)),
+      "{\"launches\": %ld, \"seconds\": %.6f, \"microseconds_each\": %.4f, \"kilobytes\": [%ld, "
+      "%ld], "
+      "\"descriptors\": [%ld, %ld], \"sgemm\": \"%016llx\", \"n_body\": \"%016llx\"}\n",
+      launches, took, 1e6 * took / static_cast<double>(launches), early.kilobytes, late.kilobytes,
+      early.descriptors, late.descriptors, static_cast<unsigned long long>(checksum(c, elements)),
       static_cast<unsigned long long>(checksum(pulls, 4 * static_cast<size_t>(bodies))));
 }

@@ -136,7 +136,9 @@ static void begin_block(struct shape* shape, int pair, int timeable) {
   shape->kind = pair ? NS_BLOCK_PAIR : NS_BLOCK_PLAIN;
   uint32_t begun = pair ? shape->pairs : shape->plains;
   shape->timed = 0;
-  if (!timeable || begun >= (pair ? kPairBlocks : kPlainBlocks) || !may_time(4)) return;
+  if (!timeable || begun >= (pair ? kPairBlocks : kPlainBlocks) ||
+      !may_time(4, next_random(&shape->random)))
+    return;
   if (pair && begun % kControlEach == kControlEach - 1) shape->kind = NS_BLOCK_CONTROL;
   int32_t slot = open_block(shape, &shape->slot_generation);
   if (slot == NO_INDEX) {

@@ -121,7 +121,7 @@ int capturing(void); /* is a graph being captured anywhere in this process? */
 /* --- timing.c: events, a few at a time --- */
 
 /* Takes `count` launches out of what may be timed, all or none. */
-int may_time(unsigned count);
+int may_time(unsigned count, uint64_t random);
 /* Room for a block that four launches will fill; NO_INDEX if there is none. */
 int32_t open_block(const struct shape* shape, uint32_t* generation);
 struct mark {

@@ -15,6 +15,7 @@
 #include "live/live.h"
 
 enum { kContexts = 8, kEvents = 64, kBlocks = 512, kBurst = 64 };
+static const uint64_t kWindow = 200000000u;    /* ns over which launches are counted */
 static const uint64_t kPatience = 5000000000u; /* ns until an unfinished block makes room */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,16 +28,28 @@ static uint64_t coarse(void) {
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-int may_time(unsigned count) {
-  static uint64_t last;
-  static double tokens = kBurst;
+/* Spread over the launches, not over time: an application that queues a thousand launches and waits
+ * for them would else have those timed that find the device idle, whenever the wait has brought new
+ * room. */
+int may_time(unsigned count, uint64_t random) {
+  static uint64_t last, window;
+  static double tokens = kBurst, offered, rate;
+  const double each_second = board()->timed_per_second;
   int granted = 0;
   pthread_mutex_lock(&lock);
   uint64_t time = coarse();
-  if (last) tokens += (double)(time - last) * 1e-9 * board()->timed_per_second;
+  if (last) tokens += (double)(time - last) * 1e-9 * each_second;
   if (tokens > kBurst) tokens = kBurst;
   last = time;
-  if (tokens >= count) {
+  if (!window) window = time;
+  offered += count;
+  if (time - window > kWindow) {
+    rate = offered * 1e9 / (double)(time - window);
+    offered = 0;
+    window = time;
+  }
+  double share = (double)(random >> 11) / (double)(1ull << 53);
+  if (tokens >= count && share * rate <= each_second) {
     tokens -= count;
     granted = 1;
   }

@@ -8,7 +8,8 @@
  * (kernels launched as such), kernelfunction, librarymodule. Keys: ptxas=FILE ptx=FILE arch=sm_90
  * options=… symbol=NAME launches=N milliseconds=N (at least so long, in real time) grid=N shared=N
  * capture=N cooperative=N threads=N ex=1 unload=N (load anew after so many launches) crash=1
- * cache=N sleep=N (µs between launches). */
+ * cache=N sleep=N (µs between launches) burst=N (launches
+ * between two sleeps). */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -143,10 +144,10 @@ static void load(void) {
 
 static void* launch_many(void* count) {
   double end = seconds() + 1e-3 * (double)number("milliseconds", 0);
-  long sleep = number("sleep", 0);
+  long sleep = number("sleep", 0), burst = number("burst", 1);
   for (long i = 0; i < (long)(intptr_t)count || seconds() < end; i++) {
     if (launch(NULL) != 0) exit(6);
-    if (sleep) usleep((useconds_t)sleep);
+    if (sleep && i % burst == burst - 1) usleep((useconds_t)sleep);
   }
   return NULL;
 }

@@ -147,6 +147,16 @@ TEST_F(AbCommand, BuildsOfEqualTimeGiveNoDifference) {
   EXPECT_EQ(kernel().finding, report::LiveFinding::no_difference) << kernel().meaning;
 }
 
+// Those that the device waits for after a pause would otherwise be timed first, each time.
+TEST_F(AbCommand, AnApplicationThatQueuesAndWaitsGetsANarrowInterval) {
+  environment = {"FAKE_IDLE=60"};
+  call({}, application("dlsym", "module", {"launches=60000", "burst=400", "sleep=12000"}));
+  report::LiveKernel found = kernel();
+  ASSERT_TRUE(found.main_shape()->time.interval) << found.meaning;
+  EXPECT_GT((*found.main_shape()->time.interval)[0], 0.79);
+  EXPECT_LT((*found.main_shape()->time.interval)[1], 0.81);
+}
+
 TEST_F(AbCommand, EqualCodeIsNotAlternated) {
   environment = {"NAMESAKE_STAND_IN=react=none"};
   call({}, application("dlsym", "module"));

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef int result;
@@ -332,6 +333,14 @@ static result launch(void* handle, unsigned shared, void* stream, void** argumen
     double factor = function->treated ? atof(setting("FAKE_TREATED", "0.8")) : 1;
     double jitter = 0.998 + 0.004 * (double)(next_random() % 1000) / 1000;
     launches++;
+    /* A device that has run empty waits for the host, after the event that stands before the
+     * launch. */
+    static uint64_t last;
+    struct timespec real;
+    clock_gettime(CLOCK_MONOTONIC, &real);
+    uint64_t host = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+    if (last && host - last > 3000000) now_ns += (uint64_t)(1000 * atof(setting("FAKE_IDLE", "0")));
+    last = host;
     if (on && on->capturing) {
       function->captured++;
     } else {
