@@ -15,7 +15,7 @@
 #include "live/live.h"
 
 enum { kContexts = 8, kEvents = 64, kBlocks = 512, kBurst = 64 };
-static const uint64_t kWindow = 200000000u;    /* ns over which launches are counted */
+static const uint64_t kWindow = 50000000u;     /* ns over which launches are counted */
 static const uint64_t kPatience = 5000000000u; /* ns until an unfinished block makes room */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -155,6 +155,11 @@ TEST_F(AbCommand, AnApplicationThatQueuesAndWaitsGetsANarrowInterval) {
   ASSERT_TRUE(found.main_shape()->time.interval) << found.meaning;
   EXPECT_GT((*found.main_shape()->time.interval)[0], 0.79);
   EXPECT_LT((*found.main_shape()->time.interval)[1], 0.81);
+  const std::vector<double>& ratios = found.main_shape()->ratios;
+  auto late = ratios.begin() + static_cast<long>(ratios.size() / 2);
+  auto after_a_pause =
+      std::count_if(late, ratios.end(), [](double ratio) { return ratio < 0.75 || ratio > 0.85; });
+  EXPECT_LT(after_a_pause, (ratios.end() - late) / 6);
 }
 
 TEST_F(AbCommand, EqualCodeIsNotAlternated) {
