@@ -34,9 +34,18 @@ bool is_interval(const std::optional<Interval>& interval) {
          (*interval)[0] <= (*interval)[1];
 }
 
-bool failed(const report::Ratio& control, double dead_band) {
-  return control.interval &&
-         ((*control.interval)[0] > 1 + dead_band || (*control.interval)[1] < 1 - dead_band);
+bool holds(const Interval& interval, double ratio) {
+  return interval[0] <= ratio && ratio <= interval[1];
+}
+
+// One code against itself, beyond the dead band in time and in cycles too.
+bool control_failed(const report::Timing& timing, double dead_band) {
+  const auto beyond = [&](const report::Ratio& ratio) {
+    return ratio.interval &&
+           ((*ratio.interval)[0] > 1 + dead_band || (*ratio.interval)[1] < 1 - dead_band);
+  };
+  return beyond(timing.control) &&
+         (timing.control_cycles.pairs == 0 || beyond(timing.control_cycles));
 }
 
 std::string setting_of(const KernelMeasurement& kernel, const report::Timing& timing) {
@@ -52,11 +61,11 @@ TuningSample sample_of(const KernelMeasurement& kernel, const report::Timing& ti
   sample.setting = setting_of(kernel, timing);
   sample.ratio = timing.time.ratio;
   // A recorded measurement may say anything.
-  if (is_ratio(sample.ratio) && is_interval(timing.time.interval)) {
+  if (is_interval(timing.time.interval) && holds(*timing.time.interval, sample.ratio)) {
     sample.interval = timing.time.interval;
   }
   sample.says = "open";
-  if (failed(timing.control, dead_band)) {
+  if (control_failed(timing, dead_band)) {
     sample.note = fmt::format("its control, one code against itself, came out at {:.4f}",
                               timing.control.ratio);
     return sample;

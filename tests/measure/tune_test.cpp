@@ -160,6 +160,13 @@ TEST(Tune, AFailedControlDecidesNothing) {
   EXPECT_NE(decision.why.find("control"), std::string::npos);
 }
 
+TEST(Tune, AControlThatTheClockAloneMadeFailDoesNotStandInTheWay) {
+  report::Timing moved = timing("warm", {0.90, 0.91});
+  moved.control.interval = Interval{0.93, 0.94};
+  moved.control_cycles = {.ratio = 1, .interval = Interval{0.999, 1.001}, .pairs = 40};
+  EXPECT_EQ(one({kernel("gemm", {moved})}).treatment, "treated");
+}
+
 TEST(Tune, AGainInTimeThatTheCyclesDoNotShowDecidesNothing) {
   report::Timing clocks = timing("warm", {0.95, 0.96});
   clocks.cycles.pairs = 60;
