@@ -13,6 +13,7 @@
 //   fault     the launch fails, and everything after it
 //   hang      never ends
 //   crash     the process dies
+//   shifted_us=N  it takes so long where its first buffer does not begin at a whole 2 MB
 #include <elf.h>
 
 #include <algorithm>
@@ -35,6 +36,7 @@ struct CUmod_st {
 };
 struct CUfunc_st {
   std::string name, code;
+  bool shifted = false;  // launched with its first buffer elsewhere than at a whole 2 MB
   bool has(const char* deed) const { return code.find(deed) != std::string::npos; }
 };
 struct CUstream_st {
@@ -71,8 +73,11 @@ void pass(const CUfunc_st& function) {
   static std::mt19937 random(1);
   if (function.name.rfind("sleep_", 0) == 0)
     now_ns += 1000 * std::strtoull(function.name.c_str() + 6, nullptr, 10);
-  const size_t us = function.code.find("us=");
+  size_t us = function.code.find("us=");
   if (us == std::string::npos) return;
+  if (const size_t shifted = function.code.find("shifted_us=");
+      function.shifted && shifted != std::string::npos)
+    us = shifted + 8;
   const double ns = 1000 * std::strtod(function.code.c_str() + us + 3, nullptr);
   now_ns += static_cast<uint64_t>(ns * std::normal_distribution<double>(1, 0.002)(random));
 }
@@ -267,7 +272,12 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunc_st*, int, si
   return *blocks = 2, 0;
 }
 int cuLaunchKernelEx(const LaunchConfig* config, CUfunc_st* function, void** arguments, void**) {
-  if (config->stream->recording) return config->stream->recording->push_back(*function), 0;
+  if (config->stream->recording) {
+    config->stream->recording->push_back(*function);
+    if (function->has("shifted_us"))
+      config->stream->recording->back().shifted = argument<uint64_t>(arguments, 0) % (2 << 20) != 0;
+    return 0;
+  }
   const std::string& name = function->name;
   if (name == "namesake_clock_probe") return probe(arguments), 0;
   if (name.rfind("namesake_fill_", 0) == 0) return fill(name.back() - '0', arguments), 0;

@@ -57,6 +57,19 @@ TEST_F(Measure, AFasterBuildIsFoundFasterByHowMuchItIs) {
   EXPECT_NEAR(found.warm()->megahertz_a, 1500, 1);
 }
 
+TEST_F(Measure, BuffersBeginAtAWhole2MBAndAThirdTimingTellsWhatAShiftOfThemChanges) {
+  const auto found = kernel("us=1000", "us=950 shifted_us=800 x");
+  ASSERT_EQ(found.timings.size(), 3u) << found.meaning;
+  EXPECT_NEAR(found.warm()->time.ratio, 0.95, 0.01);
+  EXPECT_NEAR(found.cold()->time.ratio, 0.95, 0.01);
+  ASSERT_TRUE(found.shifted());
+  EXPECT_EQ(found.shifted()->shifted_bytes, 4096);
+  EXPECT_NEAR(found.shifted()->time.ratio, 0.8, 0.01);
+  EXPECT_NE(found.meaning.find("with its buffers 4096 bytes further the ratio is "),
+            std::string::npos)
+      << found.meaning;
+}
+
 TEST_F(Measure, ASlowerBuildIsFoundSlower) {
   EXPECT_EQ(kernel("us=1000", "us=1100 x").finding, Finding::slower);
 }
