@@ -6,8 +6,9 @@
 
 FOLDER receives the wheels below from PyPI (2 GB; what is there is not fetched again) and what is unpacked of
 them. Each is scanned as a wheel; each library in it is listed by `cuobjdump` -lelf, -lptx and -symbols
-too, and both are timed: scan by the best of five runs, cuobjdump, which takes long, by the better of two. cuobjdump reads one section of a library; what scan finds
-elsewhere is counted apart, and the rest must be equal: exit 1 if it is not. --quick: one run each.
+too, and both are timed: scan by the best of five runs, cuobjdump, which takes long, by the better of two.
+cuobjdump reads one section of a library; what scan finds elsewhere is counted apart, and the rest must be
+equal: exit 1 if it is not. --quick: one run each.
 NAMESAKE itself needs none of this."""
 import argparse
 import json
@@ -47,14 +48,19 @@ if not arguments.document and not arguments.folder:
 runs = 1 if arguments.quick else 5
 
 
+# By a small process of its own: a child's peak begins with the memory of whoever starts it.
+STOPWATCH = """import json, os, subprocess, sys, time
+start = time.monotonic()
+process = subprocess.Popen(sys.argv[1:], stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(json.dumps({"wall": time.monotonic() - start, "cpu": usage.ru_utime + usage.ru_stime, "peak_mb": usage.ru_maxrss // 1024}),
+      file=sys.stderr)"""
+
+
 def timed(command, stdout):
-    """Wall and processor seconds of one run."""
-    start = time.monotonic()
-    process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return {"wall": time.monotonic() - start, "cpu": usage.ru_utime + usage.ru_stime, "peak_mb": usage.ru_maxrss // 1024,
-            "status": process.returncode}
+    """Wall and processor seconds of one run, and its most memory."""
+    command = [sys.executable, "-S", "-c", STOPWATCH, *map(str, command)]
+    return json.loads(subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, check=True).stderr)
 
 
 def best(measurements):

@@ -139,7 +139,7 @@ std::optional<std::vector<std::pair<uint32_t, ListedFunction>>> functions_of(
 // the end of the names, or some names that no symbol has stand behind it.
 std::optional<std::vector<std::pair<uint32_t, ListedFunction>>> named_functions(
     Bytes head, size_t end, const std::vector<RawSymbol>& symbols, uint16_t section_count) {
-  constexpr int kMostUnused = 1024;
+  constexpr int kMostUnused = 1024, kMostTries = 4;
   uint32_t last_name = 0;
   std::vector<uint32_t> some;
   for (const RawSymbol& symbol : symbols) {
@@ -151,7 +151,7 @@ std::optional<std::vector<std::pair<uint32_t, ListedFunction>>> named_functions(
     return at < front.size() && front[at - 1] == '\0' && front[at] != '\0';
   };
   size_t at = front.size();
-  for (int unused = 0; unused < kMostUnused; ++unused) {
+  for (int unused = 0, tries = 0; unused < kMostUnused && tries < kMostTries; ++unused) {
     size_t text = at > 0 ? front.find_last_not_of('\0', at - 1) : Bytes::npos;
     if (text == Bytes::npos) return std::nullopt;
     size_t before = front.rfind('\0', text);
@@ -163,6 +163,7 @@ std::optional<std::vector<std::pair<uint32_t, ListedFunction>>> named_functions(
           return begins_a_name(names + name);
         }))
       continue;
+    ++tries;
     size_t code_sections = 0;
     auto functions = functions_of(symbols, front.substr(names), section_count, code_sections);
     if (functions && !functions->empty() &&
@@ -196,8 +197,8 @@ size_t next_word(Bytes head, size_t from, uint32_t number) {
 enum class Counts { all, cut_off, missing, contradictory };
 
 // The run of attributes that begins at `from`: format 4, attribute 0x2f, 8 bytes, which are the
-// symbol's number and the count, between others.
-Counts read_run(Bytes head, size_t from, size_t symbols,
+// symbol's number and the count, between others. `end` becomes where it ends.
+Counts read_run(Bytes head, size_t from, size_t symbols, size_t& end,
                 std::vector<std::pair<uint32_t, ListedFunction>>& functions) {
   constexpr uint32_t kMost = 1024;
   for (auto& [number, function] : functions) function.registers = -1;
@@ -222,6 +223,7 @@ Counts read_run(Bytes head, size_t from, size_t symbols,
     }
     known = static_cast<int>(registers);
   }
+  end = cursor.position();
   return cursor.ok() ? Counts::missing : Counts::cut_off;
 }
 
@@ -306,9 +308,9 @@ void HeadReader::find_functions(Bytes head, uint16_t section_count) {
 // Whether each function's register count is there.
 bool HeadReader::find_registers(Bytes head) {
   constexpr uint32_t kCount = 0x00082f04;
-  for (size_t at = at_; (at = next_word(head, at, kCount)) != Bytes::npos; at += 4) {
-    Counts counts = read_run(head, at, symbols_, functions_);
+  for (size_t at = at_; (at = next_word(head, at, kCount)) != Bytes::npos;) {
     at_ = at;
+    Counts counts = read_run(head, at_, symbols_, at, functions_);
     if (counts == Counts::missing) continue;
     gave_up_ = counts == Counts::contradictory;
     return counts == Counts::all;

@@ -101,6 +101,19 @@ TEST(Listing, a_head_that_grows_tells_as_much_as_one_that_is_given_at_once) {
   }
 }
 
+// A file made to cost time: megabytes of attributes that tell of no function.
+TEST(Listing, attributes_that_tell_nothing_are_read_once) {
+  std::string file = fixture("shapes.sm_90.cubin");
+  std::string count("\x04\x2f\x08\x00", 4), none = count + std::string(8, '\0'), many;
+  size_t first = file.find(count);
+  ASSERT_NE(first, std::string::npos);
+  constexpr size_t kMany = 1 << 19;
+  many.reserve(kMany * none.size());
+  for (size_t i = 0; i < kMany; ++i) many += none;
+  file = file.substr(0, first / 4 * 4) + many + std::string(64, '\0');
+  EXPECT_FALSE(list_head(file, file.size() + 1));
+}
+
 TEST(Listing, of_a_packed_entry_is_that_of_the_cubin_in_it) {
   for (const char* name : kCubins) {
     std::string file = fixture(name);
