@@ -31,6 +31,7 @@ struct Options {
   bool as_source = false, sweep = false;
 };
 
+constexpr int kInterrupted = 130;
 constexpr uint64_t kMeasurementLimit = uint64_t{1} << 30;
 Result<report::Measurement> read_measurements(const std::vector<std::string>& files) {
   std::vector<report::Measurement> all;
@@ -128,20 +129,21 @@ Result<int> run_tune(const Options& options, const Global& global,
           "for --as-source");
     Progress progress(!global.quiet);
     prepared.request.progress = [&](std::string_view text) { progress.update(text); };
-    if (checked) {
-      if (options.measure.files.empty()) prepared.request.files.clear();
-      TRY_ASSIGN(measurement, measure::measure_again(*checked, prepared.request, tools,
-                                                     options.threshold / 100, tuning.notes));
-    } else {
-      TRY_ASSIGN(measurement, measure::measure_for_tuning(prepared.request, options.threshold / 100,
-                                                          options.sweep));
-      measurement.command = command_line;
-    }
+    const double threshold = options.threshold / 100;
+    if (checked && options.measure.files.empty()) prepared.request.files.clear();
+    auto measured =
+        checked ? measure::measure_again(*checked, prepared.request, tools, threshold, tuning.notes)
+                : measure::measure_for_tuning(prepared.request, threshold, options.sweep);
     progress.clear();
-    if (interrupted())
-      return error(
-          "interrupted: nothing is decided by half a measurement; the same command goes on from "
-          "there");
+    if (interrupted()) {
+      fmt::print(
+          stderr,
+          "namesake: interrupted: nothing is decided by half a measurement; the same command "
+          "goes on from there\n");
+      return kInterrupted;
+    }
+    TRY_ASSIGN(measurement, std::move(measured));
+    if (!checked) measurement.command = command_line;
     kept = std::move(prepared.kept);
   }
   tuning.command = command_line;
