@@ -16,11 +16,12 @@
 namespace namesake::cli {
 namespace {
 
+constexpr uint64_t kMeasurementLimit = uint64_t{1} << 30;
 constexpr int kInterrupted = 130;  // what was measured until then is reported all the same
 
 struct Options : MeasureOptions {
   std::vector<std::string> fail_on;
-  std::string a, b, json, html, fresh;
+  std::string a, b, json, html, fresh, from;
   int controls = 0;
   bool time_only = false, verbose = false;
 };
@@ -101,9 +102,36 @@ Result<int> write_first_launch_file(const Options& options) {
   return 0;
 }
 
+Status write_pages(const report::Measurement& measurement, const Options& options,
+                   const Global& global) {
+  if (!options.json.empty()) TRY(write_output(options.json, report::to_json(measurement)));
+  if (!options.html.empty()) TRY(write_output(options.html, report::to_html(measurement)));
+  if (options.json == "-" || options.html == "-") return {};
+  report::TextStyle style = text_style(global);
+  style.verbose = options.verbose;
+  fmt::print("{}", report::to_text(measurement, style));
+  if (!options.html.empty()) fmt::print("\nreport: {}\n", options.html);
+  return {};
+}
+
+// What was measured once, judged by today's rules.
+Result<int> report_again(const Options& options, const Global& global) {
+  if (!options.files.empty()) return error("--from measures nothing: leave the files out");
+  TRY_ASSIGN(const std::string text, read_file(options.from, kMeasurementLimit));
+  auto read = report::measurement_from_json(text);
+  if (!read) return error(options.from, read.error());
+  for (report::KernelMeasurement& kernel : read->kernels) {
+    kernel.finding = measure::judge(kernel);
+    kernel.meaning = measure::explain(kernel);
+  }
+  TRY(write_pages(*read, options, global));
+  return failed(*read, options.fail_on) ? 1 : 0;
+}
+
 Result<int> run_measure(const Options& options, const Global& global,
                         const std::string& command_line) {
   if (!options.fresh.empty()) return write_first_launch_file(options);
+  if (!options.from.empty()) return report_again(options, global);
   catch_interrupts();
   const std::vector<toolchain::Tool> tools = toolchain::find_tools();
   TRY_ASSIGN(PreparedMeasurement prepared, prepare_measurement(options, tools));
@@ -119,14 +147,7 @@ Result<int> run_measure(const Options& options, const Global& global,
   progress.clear();
   measurement.command = command_line;
   measurement.next_command = interrupted() ? command_line : next_command(measurement, options);
-  if (!options.json.empty()) TRY(write_output(options.json, report::to_json(measurement)));
-  if (!options.html.empty()) TRY(write_output(options.html, report::to_html(measurement)));
-  if (options.json != "-" && options.html != "-") {
-    report::TextStyle style = text_style(global);
-    style.verbose = options.verbose;
-    fmt::print("{}", report::to_text(measurement, style));
-    if (!options.html.empty()) fmt::print("\nreport: {}\n", options.html);
-  }
+  TRY(write_pages(measurement, options, global));
   if (interrupted()) return kInterrupted;
   prepared.kept->forget();
   return failed(measurement, options.fail_on) ? 1 : 0;
@@ -167,6 +188,9 @@ Command add_measure(CLI::App& root, const Global& global) {
          "--new", options->fresh,
          "write a first launch file beside this PTX, from its kernel's parameters, and stop")
       ->type_name("PTX");
+  app->add_option("--from", options->from,
+                  "report what --json wrote once more, as text or with --html, without measuring")
+      ->type_name("FILE");
   app->footer(
       "Examples:\n  namesake measure\n  namesake measure my.ptx --html out.html\n  namesake "
       "measure --new my.ptx\n"

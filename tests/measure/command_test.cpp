@@ -133,6 +133,23 @@ TEST_F(MeasureCommand, TheDriversAssemblerIsNamedWhereAssemblersAre) {
   EXPECT_EQ(measurement->kernels[0].assembler, "driver JIT");
 }
 
+TEST_F(MeasureCommand, WhatWasMeasuredOnceIsReportedAgainWithoutAGpu) {
+  const std::string a = cubin("a.cubin", "us=500"), b = cubin("b.cubin", "us=400");
+  const Completed first =
+      call({launch_file(), "--a", a, "--b", b, "--seconds", "0.1", "--json", path("m.json")});
+  ASSERT_EQ(first.exit_status, 0) << first.err;
+  const Completed again =
+      call({"--from", path("m.json"), "--html", path("again.html"), "--fail-on", "faster"}, false);
+  EXPECT_EQ(again.exit_status, 1) << again.err;
+  EXPECT_EQ(again.out.substr(0, again.out.find("\nnext:")),
+            first.out.substr(0, first.out.find("\nnext:")));
+  EXPECT_NE(read_file(path("again.html"))->find("</html>"), std::string::npos);
+  ASSERT_TRUE(write_file(path("other.json"), "{\"schema\": \"namesake.diff/1.0\"}"));
+  const Completed other = call({"--from", path("other.json")}, false);
+  EXPECT_EQ(other.exit_status, 2);
+  EXPECT_NE(other.err.find("other.json"), std::string::npos) << other.err;
+}
+
 TEST_F(MeasureCommand, WritesAFirstLaunchFileOnceAndNotOverAnother) {
   std::filesystem::copy_file(NAMESAKE_SOURCE_DIR "/kernels/ptx/saxpy.ptx", path("mine.ptx"));
   EXPECT_EQ(call({"--new", path("mine.ptx")}, false).exit_status, 0);
