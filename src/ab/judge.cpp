@@ -233,7 +233,7 @@ void describe(KernelData& data) {
   kernel.name = demangled(kernel.symbol);
   if (!data.note) return;
   const Note& note = *data.note;
-  kernel.symbol = note.symbol;
+  if (!note.symbol.empty()) kernel.symbol = note.symbol;
   kernel.name = demangled(kernel.symbol);
   kernel.architecture = note.architecture;
   kernel.assembler = note.assembler;
@@ -269,8 +269,9 @@ report::Live judge(const Launched& launched, const std::string& a, const std::st
       auto key = std::pair(each.image, each.symbol_hash);
       KernelData& data = kernels[key];
       data.kernel.symbol = each.symbol;
-      if (auto note = launched.notes.find(key); note != launched.notes.end())
-        data.note = &note->second;
+      auto note = launched.notes.find(key);
+      if (note == launched.notes.end()) note = launched.notes.find({each.image, symbol_hash("")});
+      if (note != launched.notes.end()) data.note = &note->second;
       add(data, each);
       by_number[i] = &data;
     }

@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "ab/own_variables.h"
 #include "cubin/cubin.h"
@@ -129,11 +130,6 @@ Maker::Loaded Maker::look_at(const ImageRequest& request) const {
     if (text) loaded.ptx.emplace_back(text->substr(0, text->find('\0')));
   }
   if (!best) return loaded;
-  if (both) {
-    loaded.why = fmt::format(
-        "it holds two codes for sm_{}, and which one the driver takes is not known", device);
-    return loaded;
-  }
   loaded.options = std::string(best->options);
   auto code = cubin::unpack(*best, kLargest, "what was loaded", storage);
   if (code) {
@@ -141,6 +137,9 @@ Maker::Loaded Maker::look_at(const ImageRequest& request) const {
   } else {
     loaded.why = code.error().message;
   }
+  if (both)
+    loaded.why = fmt::format(
+        "it holds two codes for sm_{}, and which one the driver takes is not known", device);
   return loaded;
 }
 
@@ -312,10 +311,14 @@ Status Maker::answer(const ImageRequest& request) {
   Loaded loaded = look_at(request);
   Source* source = loaded.why.empty() ? find_source(loaded, request) : nullptr;
   bool from_ptx = loaded.cubin.empty();
-  if (from_ptx && source) {
-    for (const ptx::Function& function : source->module->functions)
-      if (function.entry && function.defined) loaded.symbols.push_back(function.symbol);
+  std::optional<ptx::Module> text;
+  if (from_ptx && !loaded.ptx.empty()) {
+    auto module = ptx::parse(loaded.ptx.front(), "what was loaded");
+    if (module) text = std::move(*module);
+    if (!module && loaded.why.empty()) loaded.why = module.error().message;
   }
+  for (const ptx::Function& function : text ? text->functions : std::vector<ptx::Function>())
+    if (function.entry && function.defined) loaded.symbols.push_back(function.symbol);
   std::vector<Note> notes;
   std::string ptx;
   for (const std::string& symbol : loaded.symbols) {
@@ -347,6 +350,10 @@ Status Maker::answer(const ImageRequest& request) {
     note.symbol = symbol;
     notes.push_back(std::move(note));
   }
+  // Of the image as a whole, for kernels that were not found in it.
+  Note& whole = notes.emplace_back();
+  whole.image = request.hash;
+  whole.why = loaded.why.empty() ? "its code was not found in what was loaded" : loaded.why;
   return write(request, source, notes);
 }
 

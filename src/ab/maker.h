@@ -24,7 +24,8 @@ class Maker {
   void learn(const ProgramRun& run);
   void learn(const NvrtcProgram& program);
 
-  // Makes the builds and writes answers/HASH, its builds and its notes.
+  // Makes the builds and writes answers/HASH, its builds and its notes: one a kernel, and one
+  // without a symbol for the image as a whole.
   Status answer(const ImageRequest& request);
 
  private:

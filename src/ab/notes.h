@@ -26,8 +26,8 @@ struct Note {
   std::string architecture, assembler, assembler_build;  // "sm_90a", "ptxas 12.8.93"
   FunctionFacts a, b;
   bool a_is_loaded = false, b_is_loaded = false;  // the application's own code is this build's
-  bool repeatable = false;                        // a launch may be made twice: only memory comes of it
-  std::string ptx;                                // file in the live folder; "" where there is none
+  bool repeatable = false;  // a launch may be made twice: only memory comes of it
+  std::string ptx;          // file in the live folder; "" where there is none
 };
 
 std::string encode(const std::vector<Note>& notes);

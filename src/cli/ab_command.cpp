@@ -159,21 +159,20 @@ Result<int> compare(const Options& options, const Global& global, const std::str
   }
   report::Live& live = outcome.live;
   live.command = command_line;
-  if (!options.policy.empty()) {
-    policy::Policy policy = policy_of(live, options.json.empty() ? "" : options.json);
-    TRY(write_file(options.policy, policy::write(policy)));
-    live.policy = options.policy;
-    if (!options.check)
-      live.notes.push_back("the results of the two builds were not compared: --check does it");
-  }
+  live.policy = options.policy;
+  if (!options.policy.empty() && !options.check)
+    live.notes.push_back("the results of the two builds were not compared: --check does it");
   ab::advise(live, global.command);
-  if (!options.html.empty()) TRY(write_pages(options, live, hooks, request.settings.tools));
-  if (!options.json.empty()) TRY(write_output(options.json, report::to_json(live)));
+  // What was found is told first: it cannot be had again if a file cannot be written.
   report::TextStyle style;
   style.color = wants_color(stderr, global.color);
   style.width = terminal_width(stderr);
   style.verbose = options.verbose;
   fmt::print(stderr, "\n{}", report::to_text(live, style));
+  if (!options.json.empty()) TRY(write_output(options.json, report::to_json(live)));
+  if (!options.policy.empty())
+    TRY(write_file(options.policy, policy::write(policy_of(live, options.json))));
+  if (!options.html.empty()) TRY(write_pages(options, live, hooks, request.settings.tools));
   bool differ = std::any_of(live.kernels.begin(), live.kernels.end(),
                             [](const report::LiveKernel& kernel) { return kernel.differing > 0; });
   if (options.check && differ && outcome.session.exit_status == 0 && outcome.session.signal == 0)

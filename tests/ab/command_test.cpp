@@ -460,6 +460,13 @@ TEST_F(AbCommand, AnEarlierRunIsShownAgain) {
   EXPECT_EQ(shown->exit_status, 125);
 }
 
+TEST_F(AbCommand, TheTableIsToldEvenWhereAFileCannotBeWritten) {
+  Completed done = call({"--html", "/nowhere/report.html"}, application("dlsym", "module"));
+  EXPECT_EQ(done.exit_status, 125);
+  EXPECT_NE(done.err.find("b/a"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("/nowhere/report.html"), std::string::npos) << done.err;
+}
+
 TEST_F(AbCommand, WithoutACommandOrWithAnUnknownBuildItSaysWhatToWrite) {
   Command nothing;
   nothing.arguments = {NAMESAKE_BINARY_DIR "/namesake", "ab"};

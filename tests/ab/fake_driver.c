@@ -7,7 +7,6 @@
  * of a kernel is taken, or it cannot be launched. At its end a process writes what it launched to
  * FAKE_LOG: a line for each kernel and kind of code, "SYMBOL treated|untreated launches captured".
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
@@ -319,8 +318,8 @@ static void compute(const struct function* function, void** arguments) {
   uint32_t* words = *(uint32_t**)arguments[0];
   const char* how = setting("FAKE_RESULT", "");
   words[0]++;
-  words[1] = strcmp(how, "varies") == 0 ? (uint32_t)next_random()
-                                        : 7 + (function->treated && strcmp(how, "differs") == 0);
+  words[1] = 7 + (uint32_t)(function->treated && strcmp(how, "differs") == 0);
+  if (strcmp(how, "varies") == 0) words[1] = (uint32_t)next_random();
 }
 
 static result launch(void* handle, unsigned shared, void* stream, void** arguments) {

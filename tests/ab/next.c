@@ -1,5 +1,4 @@
 /* A library that asks for the next "strlen" and "getpid" behind itself, as wrappers do. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <unistd.h>
 
