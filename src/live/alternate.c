@@ -240,7 +240,7 @@ result on_launch(struct launch* launch) {
   launched_by_this_thread();
   int pair = __atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_PAIR;
   result code;
-  if (pair && function->checks_left && !board()->stopped && fits(function, launch) &&
+  if (pair && !board()->stopped && check_due(function) && fits(function, launch) &&
       check_launch(function, launch, &code))
     return code;
   pthread_mutex_lock(&function->lock);
@@ -412,5 +412,25 @@ result cuStreamEndCapture_ptsz(handle stream, handle* graph) {
   CALL(cuStreamEndCapture_ptsz);
   result code = call(stream, graph);
   if (board()) capture_ended();
+  return code;
+}
+
+result cuStreamBeginCaptureToGraph(handle stream, handle graph, const handle* nodes,
+                                   const void* edges, size_t count, int mode) {
+  CALL(cuStreamBeginCaptureToGraph);
+  if (!board()) return call(stream, graph, nodes, edges, count, mode);
+  capture_begins();
+  result code = call(stream, graph, nodes, edges, count, mode);
+  if (code != CU_SUCCESS) capture_ended();
+  return code;
+}
+
+result cuStreamBeginCaptureToGraph_ptsz(handle stream, handle graph, const handle* nodes,
+                                        const void* edges, size_t count, int mode) {
+  CALL(cuStreamBeginCaptureToGraph_ptsz);
+  if (!board()) return call(stream, graph, nodes, edges, count, mode);
+  capture_begins();
+  result code = call(stream, graph, nodes, edges, count, mode);
+  if (code != CU_SUCCESS) capture_ended();
   return code;
 }

@@ -161,10 +161,14 @@ void launched_by_this_thread(void) {
   pthread_mutex_unlock(&lock);
 }
 
+int check_due(struct function* function) {
+  if (!function->checks_left || ++function->seen < function->next_check) return 0;
+  function->next_check *= 10;
+  return 1;
+}
+
 int check_launch(struct function* function, const struct launch* launch, result* code) {
   struct ns_live_kernel* entry = record_of(function);
-  if (++function->seen < function->next_check) return 0;
-  function->next_check = function->next_check * 10;
   function->checks_left--;
   pthread_mutex_lock(&lock);
   enum outcome outcome = kNotRun;

@@ -47,72 +47,76 @@ struct launch_config {
 };
 
 /* X(name, parameters): stood before. The name is the exported symbol. */
-#define WRAPPED(X)                                                                                \
-  X(cuGetProcAddress, (const char* symbol, void** function, int version, uint64_t flags))         \
-  X(cuGetProcAddress_v2,                                                                          \
-    (const char* symbol, void** function, int version, uint64_t flags, int* status))              \
-  X(cuModuleLoad, (handle * module, const char* file))                                            \
-  X(cuModuleLoadData, (handle * module, const void* image))                                       \
-  X(cuModuleLoadDataEx,                                                                           \
-    (handle * module, const void* image, unsigned count, int* options, void** values))            \
-  X(cuModuleLoadFatBinary, (handle * module, const void* image))                                  \
-  X(cuModuleUnload, (handle module))                                                              \
-  X(cuModuleGetFunction, (handle * function, handle module, const char* name))                    \
-  X(cuLibraryLoadData, (handle * library, const void* image, int* jit_options, void** jit_values, \
-                        unsigned jit_count, int* options, void** values, unsigned count))         \
-  X(cuLibraryLoadFromFile,                                                                        \
-    (handle * library, const char* file, int* jit_options, void** jit_values, unsigned jit_count, \
-     int* options, void** values, unsigned count))                                                \
-  X(cuLibraryUnload, (handle library))                                                            \
-  X(cuLibraryGetKernel, (handle * kernel, handle library, const char* name))                      \
-  X(cuLibraryGetModule, (handle * module, handle library))                                        \
-  X(cuKernelGetFunction, (handle * function, handle kernel))                                      \
-  X(cuFuncSetAttribute, (handle function, int attribute, int value))                              \
-  X(cuKernelSetAttribute, (int attribute, int value, handle kernel, int device))                  \
-  X(cuFuncSetCacheConfig, (handle function, int config))                                          \
-  X(cuKernelSetCacheConfig, (handle kernel, int config, int device))                              \
-  X(cuLaunchKernel,                                                                               \
-    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,            \
-     unsigned bz, unsigned shared, handle stream, void** arguments, void** extra))                \
-  X(cuLaunchKernel_ptsz,                                                                          \
-    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,            \
-     unsigned bz, unsigned shared, handle stream, void** arguments, void** extra))                \
-  X(cuLaunchKernelEx,                                                                             \
-    (const struct launch_config* config, handle function, void** arguments, void** extra))        \
-  X(cuLaunchKernelEx_ptsz,                                                                        \
-    (const struct launch_config* config, handle function, void** arguments, void** extra))        \
-  X(cuLaunchCooperativeKernel,                                                                    \
-    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,            \
-     unsigned bz, unsigned shared, handle stream, void** arguments))                              \
-  X(cuLaunchCooperativeKernel_ptsz,                                                               \
-    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,            \
-     unsigned bz, unsigned shared, handle stream, void** arguments))                              \
-  X(cuStreamBeginCapture_v2, (handle stream, int mode))                                           \
-  X(cuStreamBeginCapture_v2_ptsz, (handle stream, int mode))                                      \
-  X(cuStreamEndCapture, (handle stream, handle * graph))                                          \
-  X(cuStreamEndCapture_ptsz, (handle stream, handle * graph))                                     \
-  X(cuCtxDestroy_v2, (handle context))                                                            \
-  X(cuDevicePrimaryCtxReset_v2, (int device))                                                     \
-  X(cuDevicePrimaryCtxRelease_v2, (int device))                                                   \
-  X(cuMemAlloc_v2, (address * at, size_t size))                                                   \
-  X(cuMemAllocPitch_v2,                                                                           \
-    (address * at, size_t * pitch, size_t width, size_t height, unsigned element))                \
-  X(cuMemFree_v2, (address at))                                                                   \
-  X(cuMemAllocAsync, (address * at, size_t size, handle stream))                                  \
-  X(cuMemAllocAsync_ptsz, (address * at, size_t size, handle stream))                             \
-  X(cuMemFreeAsync, (address at, handle stream))                                                  \
-  X(cuMemFreeAsync_ptsz, (address at, handle stream))                                             \
-  X(cuMemAllocFromPoolAsync, (address * at, size_t size, handle pool, handle stream))             \
-  X(cuMemAllocFromPoolAsync_ptsz, (address * at, size_t size, handle pool, handle stream))        \
-  X(cuMemAllocManaged, (address * at, size_t size, unsigned flags))                               \
-  X(cuMemHostAlloc, (void** at, size_t size, unsigned flags))                                     \
-  X(cuMemAllocHost_v2, (void** at, size_t size))                                                  \
-  X(cuMemHostRegister_v2, (void* at, size_t size, unsigned flags))                                \
-  X(cuMemMap, (address at, size_t size, size_t offset, uint64_t memory, uint64_t flags))          \
-  X(cuIpcOpenMemHandle_v2, (address * at, struct memory_handle memory, unsigned flags))           \
-  X(cuImportExternalMemory, (handle * memory, const void* description))                           \
-  X(cuArrayCreate_v2, (handle * array, const void* description))                                  \
-  X(cuArray3DCreate_v2, (handle * array, const void* description))                                \
+#define WRAPPED(X)                                                                                 \
+  X(cuGetProcAddress, (const char* symbol, void** function, int version, uint64_t flags))          \
+  X(cuGetProcAddress_v2,                                                                           \
+    (const char* symbol, void** function, int version, uint64_t flags, int* status))               \
+  X(cuModuleLoad, (handle * module, const char* file))                                             \
+  X(cuModuleLoadData, (handle * module, const void* image))                                        \
+  X(cuModuleLoadDataEx,                                                                            \
+    (handle * module, const void* image, unsigned count, int* options, void** values))             \
+  X(cuModuleLoadFatBinary, (handle * module, const void* image))                                   \
+  X(cuModuleUnload, (handle module))                                                               \
+  X(cuModuleGetFunction, (handle * function, handle module, const char* name))                     \
+  X(cuLibraryLoadData, (handle * library, const void* image, int* jit_options, void** jit_values,  \
+                        unsigned jit_count, int* options, void** values, unsigned count))          \
+  X(cuLibraryLoadFromFile,                                                                         \
+    (handle * library, const char* file, int* jit_options, void** jit_values, unsigned jit_count,  \
+     int* options, void** values, unsigned count))                                                 \
+  X(cuLibraryUnload, (handle library))                                                             \
+  X(cuLibraryGetKernel, (handle * kernel, handle library, const char* name))                       \
+  X(cuLibraryGetModule, (handle * module, handle library))                                         \
+  X(cuKernelGetFunction, (handle * function, handle kernel))                                       \
+  X(cuFuncSetAttribute, (handle function, int attribute, int value))                               \
+  X(cuKernelSetAttribute, (int attribute, int value, handle kernel, int device))                   \
+  X(cuFuncSetCacheConfig, (handle function, int config))                                           \
+  X(cuKernelSetCacheConfig, (handle kernel, int config, int device))                               \
+  X(cuLaunchKernel,                                                                                \
+    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,             \
+     unsigned bz, unsigned shared, handle stream, void** arguments, void** extra))                 \
+  X(cuLaunchKernel_ptsz,                                                                           \
+    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,             \
+     unsigned bz, unsigned shared, handle stream, void** arguments, void** extra))                 \
+  X(cuLaunchKernelEx,                                                                              \
+    (const struct launch_config* config, handle function, void** arguments, void** extra))         \
+  X(cuLaunchKernelEx_ptsz,                                                                         \
+    (const struct launch_config* config, handle function, void** arguments, void** extra))         \
+  X(cuLaunchCooperativeKernel,                                                                     \
+    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,             \
+     unsigned bz, unsigned shared, handle stream, void** arguments))                               \
+  X(cuLaunchCooperativeKernel_ptsz,                                                                \
+    (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,             \
+     unsigned bz, unsigned shared, handle stream, void** arguments))                               \
+  X(cuStreamBeginCapture_v2, (handle stream, int mode))                                            \
+  X(cuStreamBeginCapture_v2_ptsz, (handle stream, int mode))                                       \
+  X(cuStreamBeginCaptureToGraph,                                                                   \
+    (handle stream, handle graph, const handle* nodes, const void* edges, size_t count, int mode)) \
+  X(cuStreamBeginCaptureToGraph_ptsz,                                                              \
+    (handle stream, handle graph, const handle* nodes, const void* edges, size_t count, int mode)) \
+  X(cuStreamEndCapture, (handle stream, handle * graph))                                           \
+  X(cuStreamEndCapture_ptsz, (handle stream, handle * graph))                                      \
+  X(cuCtxDestroy_v2, (handle context))                                                             \
+  X(cuDevicePrimaryCtxReset_v2, (int device))                                                      \
+  X(cuDevicePrimaryCtxRelease_v2, (int device))                                                    \
+  X(cuMemAlloc_v2, (address * at, size_t size))                                                    \
+  X(cuMemAllocPitch_v2,                                                                            \
+    (address * at, size_t * pitch, size_t width, size_t height, unsigned element))                 \
+  X(cuMemFree_v2, (address at))                                                                    \
+  X(cuMemAllocAsync, (address * at, size_t size, handle stream))                                   \
+  X(cuMemAllocAsync_ptsz, (address * at, size_t size, handle stream))                              \
+  X(cuMemFreeAsync, (address at, handle stream))                                                   \
+  X(cuMemFreeAsync_ptsz, (address at, handle stream))                                              \
+  X(cuMemAllocFromPoolAsync, (address * at, size_t size, handle pool, handle stream))              \
+  X(cuMemAllocFromPoolAsync_ptsz, (address * at, size_t size, handle pool, handle stream))         \
+  X(cuMemAllocManaged, (address * at, size_t size, unsigned flags))                                \
+  X(cuMemHostAlloc, (void** at, size_t size, unsigned flags))                                      \
+  X(cuMemAllocHost_v2, (void** at, size_t size))                                                   \
+  X(cuMemHostRegister_v2, (void* at, size_t size, unsigned flags))                                 \
+  X(cuMemMap, (address at, size_t size, size_t offset, uint64_t memory, uint64_t flags))           \
+  X(cuIpcOpenMemHandle_v2, (address * at, struct memory_handle memory, unsigned flags))            \
+  X(cuImportExternalMemory, (handle * memory, const void* description))                            \
+  X(cuArrayCreate_v2, (handle * array, const void* description))                                   \
+  X(cuArray3DCreate_v2, (handle * array, const void* description))                                 \
   X(cuMipmappedArrayCreate, (handle * array, const void* description, unsigned levels))
 
 /* X(name, parameters): only called. */

@@ -139,6 +139,8 @@ void forget_events(void);
 
 /* --- check.c: do both builds compute the same? --- */
 
+/* Is it this launch's turn? */
+int check_due(struct function* function);
 /* Runs the launch with both builds on the same memory and compares all of it; leaves what a left.
  * 0 if it did not run the launch. */
 int check_launch(struct function* function, const struct launch* launch, result* code);

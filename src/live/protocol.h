@@ -101,7 +101,6 @@ struct ns_live_kernel {
   uint64_t captured;     /* into graphs: ran as loaded */
   uint64_t cooperative;  /* ran as loaded */
   uint64_t not_resident; /* ran as loaded: the grid is resident at once, with the other build not */
-  uint64_t elsewhere;    /* in another context than the one it was loaded in: ran as loaded */
   uint32_t state;
   int32_t error;          /* the driver's */
   uint32_t failed;        /* launches of the other build that the driver refused */
@@ -113,7 +112,7 @@ struct ns_live_kernel {
   uint32_t whole;         /* 1: the entry is whole */
   uint32_t unused;
   uint64_t symbol_hash; /* of all of it */
-  char symbol[400];     /* its first characters */
+  char symbol[408];     /* its first characters */
 };
 
 enum ns_why_unchecked {
@@ -159,7 +158,6 @@ struct ns_live_record {
   uint32_t protocol;
   uint32_t pid;
   uint64_t started;                 /* nanoseconds since boot, at the first load */
-  uint64_t last;                    /* at the last timed launch */
   uint64_t unknown;                 /* launches of handles that we never saw named */
   uint64_t timed;                   /* launches */
   uint32_t kernels, shapes, blocks; /* claimed, possibly beyond the room */
@@ -168,7 +166,7 @@ struct ns_live_record {
   uint32_t driver;                  /* 13000 */
   uint32_t major, minor;
   uint32_t multiprocessors;
-  uint32_t devices; /* used, as far as seen */
+  uint32_t unused;
   char device[128];
 };
 

@@ -119,7 +119,6 @@ static void put_time(uint32_t slot, uint32_t generation, unsigned position, floa
     memcpy(entry->milliseconds, block->milliseconds, sizeof entry->milliseconds);
     __atomic_store_n(&entry->whole, 1, __ATOMIC_RELEASE);
   }
-  all->last = now();
   block->generation++;
 }
 
