@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What `namesake probe` finds in every ptxas at hand: results/probe.json, and its table in docs/effect.md.
+"""What `namesake probe` finds in every ptxas at hand: results/probe.json, and its table in docs/effect.md. Reports of
+NVRTC and nvJitLink that are given with --from come into both too.
 
     scripts/probe_ledger.py                         probe all of them, then write both
     scripts/probe_ledger.py --from FILE...          the same from reports made before by probe --json
@@ -21,6 +22,7 @@ LEDGER, DOCS = ROOT / "results" / "probe.json", ROOT / "docs" / "effect.md"
 BEGIN, END = "<!-- probe -->\n", "<!-- end probe -->\n"
 PLACES = {"substring": "anywhere", "prefix": "at the beginning", "suffix": "at the end", "exact": "the whole name",
           "together": "all, anywhere"}
+LIBRARIES = {"libnvrtc": "NVRTC", "libnvJitLink": "nvJitLink"}
 CHANGES = {"code": "other code", "crash": "the assembler crashes", "hang": "the assembler does not end"}
 
 
@@ -42,10 +44,8 @@ def merged(reports):
     programs = {}
     for report in reports:
         for program in report["programs"]:
-            if program["kind"] != "ptxas":
-                continue
-            kept = programs.setdefault(program["version"], {
-                key: program[key] for key in ("version", "build", "texts_in_file", "texts_in_rot13", "texts_added")} | {
+            kept = programs.setdefault((program["kind"], program["version"]), {
+                key: program[key] for key in ("kind", "version", "build", "texts_in_file", "texts_in_rot13", "texts_added")} | {
                     "findings": [], "searches": [], "refused": [], "unexplained": [], "cpu_seconds": 0})
             kept["cpu_seconds"] = round(kept["cpu_seconds"] + program["cpu_seconds"], 1)
             kept["searches"] += program["searches"]
@@ -63,7 +63,7 @@ def merged(reports):
         "version": reports[0]["version"],
         "date": max(report["date"] for report in reports)[:10],
         "limits": [limit for limit in reports[0]["limits"] if "--only" not in limit],
-        "programs": [programs[version] for version in sorted(programs, key=order)],
+        "programs": [programs[key] for key in sorted(programs, key=lambda key: (key[0] != "ptxas", key[0], order(key[1])))],
     }
 
 
@@ -102,8 +102,19 @@ def releases(found, all_versions):
     return ", ".join(all_versions[i] for i in at)
 
 
+def of_a_library(program):
+    """One sentence on a library that carries an assembler."""
+    searches = [search for search in program["searches"] if not search["failure"]]
+    kernels = ", ".join(sorted({f"{search['kernel']} on {search['architecture']}" for search in searches}))
+    parts = [f"{max(search[how] for search in searches):,} {what}" for how, what in
+             (("inside", "texts inside names"), ("names", "as whole names")) if any(search[how] for search in searches)]
+    found = ", ".join(f"`{finding['text']}` ({PLACES[finding['match']]})" for finding in program["findings"])
+    return f"{LIBRARIES[program['kind']]} {program['version']}, {' and '.join(parts)} of {kernels}: {found or 'nothing'}."
+
+
 def section(ledger):
-    programs = ledger["programs"]
+    libraries = [program for program in ledger["programs"] if program["kind"] != "ptxas"]
+    programs = [program for program in ledger["programs"] if program["kind"] == "ptxas"]
     versions = [program["version"] for program in programs]
     rows = {}
     for program in programs:
@@ -146,6 +157,8 @@ def section(ledger):
         lines.append(f"| `{text}` | {place} | {what} | {releases(row['versions'], versions)} |")
     refused = [len(program["refused"]) for program in programs]
     rest = f"No other text changed any code. {span(refused)} of them a release are refused as a kernel's name, being reserved. "
+    if libraries:
+        rest += "The libraries that carry the same code, with the texts of their own files: " + " ".join(map(of_a_library, libraries)) + " "
     lines += [""] + textwrap.wrap(rest + " ".join(ledger["limits"]), 110)
     return "\n".join(lines) + "\n"
 
