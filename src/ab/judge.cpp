@@ -211,18 +211,24 @@ std::string why_unchecked(int why) {
   return "";
 }
 
+// Sums of counts that any process may have scribbled over stay counts that a report can hold.
+void add_to(int64_t& sum, int64_t more) {
+  constexpr int64_t kMost = 1'000'000'000'000;
+  sum = std::min(kMost, sum + more);
+}
+
 void add(KernelData& data, const LaunchedKernel& launched) {
   LiveKernel& kernel = data.kernel;
-  kernel.launches += launched.launches;
-  kernel.launches_of_b += launched.of_b;
-  kernel.captured += launched.captured;
-  kernel.cooperative += launched.cooperative;
-  kernel.not_resident += launched.not_resident;
-  kernel.failed += launched.failed;
-  kernel.checked += launched.checked;
-  kernel.differing += launched.differing;
-  kernel.unrepeatable += launched.unrepeatable;
-  data.unchecked += launched.unchecked;
+  add_to(kernel.launches, launched.launches);
+  add_to(kernel.launches_of_b, launched.of_b);
+  add_to(kernel.captured, launched.captured);
+  add_to(kernel.cooperative, launched.cooperative);
+  add_to(kernel.not_resident, launched.not_resident);
+  add_to(kernel.failed, launched.failed);
+  add_to(kernel.checked, launched.checked);
+  add_to(kernel.differing, launched.differing);
+  add_to(kernel.unrepeatable, launched.unrepeatable);
+  add_to(data.unchecked, launched.unchecked);
   data.why_unchecked = std::max(data.why_unchecked, launched.why_unchecked);
   if (launched.state == NS_LIVE_PAIR || data.state == NS_LIVE_WAITING) data.state = launched.state;
   if (launched.error) data.error = launched.error;
@@ -254,8 +260,8 @@ report::Live judge(const Launched& launched, const std::string& a, const std::st
   int64_t lost = 0, ended = 0;
   for (const Record& record : launched.records) {
     ++live.processes;
-    live.unknown += record.unknown;
-    live.timed += record.timed;
+    add_to(live.unknown, record.unknown);
+    add_to(live.timed, record.timed);
     lost += record.lost;
     ended += record.contexts_ended;
     if (!record.device.empty()) live.gpu = record.device;
@@ -282,7 +288,7 @@ report::Live judge(const Launched& launched, const std::string& a, const std::st
         continue;
       shapes[i] = &by_number[each.kernel]
                        ->shapes[{each.grid, each.block, each.shared_bytes, each.attributes}];
-      shapes[i]->launches += each.launches;
+      add_to(shapes[i]->launches, each.launches);
     }
     for (const Block& block : record.blocks) {
       if (block.shape >= shapes.size() || !shapes[block.shape]) continue;
@@ -296,7 +302,7 @@ report::Live judge(const Launched& launched, const std::string& a, const std::st
   for (auto& [key, data] : kernels) {
     describe(data);
     LiveKernel& kernel = data.kernel;
-    live.launches += kernel.launches;
+    add_to(live.launches, kernel.launches);
     for (const auto& [shape_key, shape] : data.shapes) {
       kernel.shapes.push_back(shape_of(shape_key, shape, data, live));
       const LiveShape& last = kernel.shapes.back();
@@ -340,6 +346,15 @@ std::vector<const LiveKernel*> gaining(const report::Live& live) {
   for (const LiveKernel& kernel : live.kernels)
     if (kernel.saved_milliseconds > 0 && kernel.differing == 0) result.push_back(&kernel);
   return result;
+}
+
+// A kernel to be treated, by an assembler that has the official spelling.
+bool knows_pragma(const LiveKernel* kernel) {
+  size_t space = kernel->assembler.rfind(' ');
+  std::string_view version =
+      std::string_view(kernel->assembler).substr(space == std::string::npos ? 0 : space + 1);
+  return kernel->loaded != "b" && !version.empty() && version[0] >= '0' && version[0] <= '9' &&
+         compare_versions(version, "13.3") >= 0;
 }
 
 // The symbol; of a long one as much as tells it from the others that were launched.
@@ -392,6 +407,11 @@ void advise(report::Live& live, const std::vector<std::string>& command) {
                   total > 0 ? 100 * saved / total : 0.0);
   bool treatments = live.a == "untreated" && live.b == "treated";
   if (!treatments) return;
+  if (std::any_of(better.begin(), better.end(), knows_pragma))
+    live.advice +=
+        " Their assembler also takes it from the source: #pragma nv_mma_throughput before the "
+        "__global__, or "
+        ".pragma \"mma_throughput\"; in PTX.";
   std::vector<std::string> words = {"namesake", "run"};
   for (const LiveKernel* kernel : better) {
     words.push_back(kernel->loaded == "b" ? "--untreat" : "--treat");

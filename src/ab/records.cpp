@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kLargest = uint64_t{64} << 20;
 
 int64_t count(uint64_t value) {
-  return static_cast<int64_t>(std::min<uint64_t>(value, uint64_t{1} << 53));
+  return static_cast<int64_t>(std::min<uint64_t>(value, 100'000'000'000));
 }
 
 }  // namespace

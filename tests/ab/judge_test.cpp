@@ -150,6 +150,18 @@ TEST(LiveJudge, LongSymbolsAreNamedByAsMuchAsTellsThemApart) {
             "namesake run --treat '_ZN7library4gemmI" + std::string(61, 'x') + "*' -- ./app");
 }
 
+TEST(LiveJudge, TheSourceLineIsNamedWhereTheAssemblerTakesIt) {
+  for (const auto& [assembler, named] :
+       {std::pair("ptxas 13.0.88", false), std::pair("ptxas 13.5.37", true),
+        std::pair("driver JIT", false)}) {
+    Launched all = launched({{.b = 0.8}});
+    all.notes.begin()->second.assembler = assembler;
+    report::Live live = judge(all, "untreated", "treated");
+    advise(live, {"./app"});
+    EXPECT_EQ(live.advice.find("nv_mma_throughput") != std::string::npos, named) << assembler;
+  }
+}
+
 TEST(LiveJudge, WhatAnotherAssemblerGainsIsNoPolicy) {
   report::Live live = judge(launched({{.b = 0.8}}), "natural", "13.5");
   advise(live, {"./app"});

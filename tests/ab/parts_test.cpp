@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cstring>
+#include <random>
+
+#include "ab/judge.h"
 #include "ab/library.h"
 #include "ab/notes.h"
 #include "ab/own_variables.h"
@@ -8,6 +12,7 @@
 #include "ab/requests.h"
 #include "ab/witness.h"
 #include "live/protocol.h"
+#include "report/live_pages.h"
 #include "util/file.h"
 
 using namespace namesake;
@@ -124,6 +129,30 @@ TEST(Records, OfAnotherProtocolOrCutShortAreRefused) {
   EXPECT_TRUE(parse_record(file));
   file[8] = 99;
   EXPECT_FALSE(parse_record(file));
+}
+
+// Any process may scribble in the folder.
+TEST(Records, FullOfAnythingAreJudgedWithoutHarm) {
+  rc::check([](uint64_t seed) {
+    ns_live_record head{};
+    head.magic = NAMESAKE_LIVE_MAGIC;
+    head.protocol = NAMESAKE_LIVE_PROTOCOL;
+    std::string file(NS_LIVE_SIZE, '\0');
+    std::mt19937_64 random(seed);
+    for (size_t at = 0; at + 8 <= file.size(); at += 8 * (1 + random() % 64)) {
+      uint64_t word = random() % 4 ? random() % 9000 : random();
+      std::memcpy(file.data() + at, &word, 8);
+    }
+    std::memcpy(file.data(), &head, sizeof head);
+    auto record = parse_record(file);
+    RC_ASSERT(record.has_value());
+    Launched launched;
+    launched.records.push_back(*record);
+    report::Live live = judge(launched, "untreated", "treated");
+    advise(live, {"./app"});
+    RC_ASSERT(!report::to_text(live, {}).empty());
+    RC_ASSERT(report::live_from_json(report::to_json(live)).has_value());
+  });
 }
 
 TEST(Library, HoldsItsFolder) {
