@@ -281,7 +281,8 @@ class LivePage {
     };
     if (kernel.checked > 0)
       item(kernel.differing == 0,
-           fmt::format("results compared bit for bit in {} launches, {} differ", kernel.checked,
+           fmt::format("results compared bit for bit in {}, {} differ",
+                       kernel.checked == 1 ? "1 launch" : grouped(kernel.checked) + " launches",
                        kernel.differing));
     if (!kernel.unchecked.empty())
       list += fmt::format("<li>results not compared: {}</li>", escaped(kernel.unchecked));
