@@ -74,7 +74,9 @@ TEST(Listing, a_changed_name_size_or_count_in_a_head_gives_no_list_with_a_functi
     std::string changed = file.substr(0, half);
     changed[at] = static_cast<char>(changed[at] ^ 0x10);
     auto head = list_head(changed, file.size());
-    if (head) EXPECT_EQ(head->functions.size(), whole->functions.size()) << at;
+    if (head) {
+      EXPECT_EQ(head->functions.size(), whole->functions.size()) << at;
+    }
   }
 }
 
@@ -127,7 +129,9 @@ TEST(Listing, of_a_packed_entry_is_that_of_the_cubin_in_it) {
       auto listing = list_entry(fatbin->entries.front(), kLimit, "x", storage, unpacked);
       ASSERT_TRUE(listing) << listing.error().message;
       EXPECT_EQ(listing->functions, whole->functions) << name;
-      if (packing == Packing::none) EXPECT_EQ(unpacked, 0u);
+      if (packing == Packing::none) {
+        EXPECT_EQ(unpacked, 0u);
+      }
     }
   }
 }
