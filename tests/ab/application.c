@@ -152,6 +152,22 @@ static void* launch_many(void* count) {
   return NULL;
 }
 
+/* Until the tool has answered for the image, however busy the machine is; as a program that runs
+ * for long does by itself. The answers' number stands in the board (live/protocol.h). */
+static void wait_for_answer(void) {
+  const char* folder = getenv("NAMESAKE_LIVE");
+  char path[512];
+  if (!folder) return;
+  snprintf(path, sizeof path, "%s/live/board", folder);
+  for (double end = seconds() + 20; seconds() < end; usleep(2000)) {
+    uint32_t words[4] = {0};
+    FILE* file = fopen(path, "rb");
+    size_t got = file ? fread(words, sizeof words, 1, file) : 0;
+    if (file) fclose(file);
+    if (!got || words[3]) return;
+  }
+}
+
 int main(int argc, char** argv) {
   argument_count = argc;
   words = argv;
@@ -180,6 +196,7 @@ int main(int argc, char** argv) {
     allocate(&pinned, 4096, 0);
   }
   load();
+  wait_for_answer();
   if (shared) {
     NEED(cuFuncSetAttribute, int (*)(void*, int, int));
     NEED(cuKernelSetAttribute, int (*)(int, int, void*, int));

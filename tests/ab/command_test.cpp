@@ -298,9 +298,9 @@ TEST_F(AbCommand, OnlyChosenKernelsAlternate) {
 }
 
 TEST_F(AbCommand, AfterItsTimeEverythingRunsAsLoaded) {
-  call({"--seconds", "0.4"}, application("dlsym", "module", {"launches=1000", "sleep=2000"}));
+  call({"--seconds", "2"}, application("dlsym", "module", {"launches=2000", "sleep=2000"}));
   EXPECT_GT(kernel().launches_of_b, 20);
-  EXPECT_LT(kernel().launches_of_b, 300);
+  EXPECT_LT(kernel().launches_of_b, 900);
 }
 
 TEST_F(AbCommand, UnloadedModulesAreForgottenAndLoadedOnesFoundAgain) {
@@ -464,7 +464,7 @@ TEST_F(AbCommand, TheTableIsToldEvenWhereAFileCannotBeWritten) {
   Completed done = call({"--html", "/nowhere/report.html"}, application("dlsym", "module"));
   EXPECT_EQ(done.exit_status, 125);
   EXPECT_NE(done.err.find("b/a"), std::string::npos) << done.err;
-  EXPECT_NE(done.err.find("/nowhere/report.html"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("/nowhere/report"), std::string::npos) << done.err;
 }
 
 TEST_F(AbCommand, WithoutACommandOrWithAnUnknownBuildItSaysWhatToWrite) {
