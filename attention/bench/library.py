@@ -2,13 +2,17 @@
 
 import ctypes
 
-DTYPES = {"float16": 0, "bfloat16": 1}
+DTYPES = {"float16": 0, "bfloat16": 1, "float8_e4m3fn": 2, "float8_e5m2": 3}
 MESSAGE_BYTES = 1024
 
 
 class Tensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("stride_batch", ctypes.c_int64),
                 ("stride_seq", ctypes.c_int64), ("stride_head", ctypes.c_int64)]
+
+
+class Scale(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("stride_batch", ctypes.c_int64), ("stride_head", ctypes.c_int64)]
 
 
 class Call(ctypes.Structure):
@@ -20,9 +24,16 @@ class Call(ctypes.Structure):
                 ("cu_seqlens_q", ctypes.c_void_p), ("cu_seqlens_kv", ctypes.c_void_p),
                 ("total_q", ctypes.c_int64), ("total_kv", ctypes.c_int64),
                 ("seqused_q", ctypes.c_void_p), ("seqused_kv", ctypes.c_void_p),
-                ("causal", ctypes.c_bool), ("softmax_scale", ctypes.c_float), ("key_splits", ctypes.c_int64)]
+                ("causal", ctypes.c_bool), ("softmax_scale", ctypes.c_float), ("key_splits", ctypes.c_int64),
+                ("o_dtype", ctypes.c_int32), ("v_transposed", ctypes.c_bool), ("promote_keys", ctypes.c_int64),
+                ("q_descale", Scale), ("k_descale", Scale), ("v_descale", Scale), ("o_scale", Scale)]
 
 FILL_DEVICE = -1
+NEVER_PROMOTE = -1
+
+
+def number_of(dtype):
+    return DTYPES[str(dtype).removeprefix("torch.")]
 
 
 class Library:
@@ -31,16 +42,18 @@ class Library:
         for name in ("namesake_attention_query", "namesake_attention_forward"):
             getattr(self.functions, name).restype = ctypes.c_int
 
-    def prepare(self, q, k, v, o, causal, workspace, key_splits=0):
-        """A function of a stream that enqueues one call, and the kernel's number. q … o are [batch][length][heads][dim];
-        workspace(bytes) gives a tensor of that size."""
-        def tensor(t):
-            batch, seq, head, _ = t.stride()
-            return Tensor(t.data_ptr(), batch, seq, head)
+    def prepare(self, q, k, v, o, causal, workspace, key_splits=0, v_transposed=False, promote_keys=0):
+        """A function of a stream that enqueues one call, and the kernel's name. q … o are [batch][length][heads][dim]; a
+        transposed v has this shape too, with a stride of 1 along the length. workspace(bytes) gives a tensor of that size."""
+        def tensor(t, transposed=False):
+            batch, seq, head, dim = t.stride()
+            return Tensor(t.data_ptr(), batch, dim if transposed else seq, head)
 
-        call = Call(struct_bytes=ctypes.sizeof(Call), dtype=DTYPES[str(q.dtype).removeprefix("torch.")],
+        fp8 = number_of(q.dtype) >= 2
+        call = Call(struct_bytes=ctypes.sizeof(Call), dtype=number_of(q.dtype), o_dtype=number_of(o.dtype) if fp8 else 0,
+                    v_transposed=v_transposed, promote_keys=promote_keys,
                     batch=q.shape[0], seqlen_q=q.shape[1], seqlen_kv=k.shape[1], heads_q=q.shape[2],
-                    heads_kv=k.shape[2], head_dim=q.shape[3], q=tensor(q), k=tensor(k), v=tensor(v), o=tensor(o),
+                    heads_kv=k.shape[2], head_dim=q.shape[3], q=tensor(q), k=tensor(k), v=tensor(v, v_transposed), o=tensor(o),
                     causal=causal, key_splits=key_splits)
         message = ctypes.create_string_buffer(MESSAGE_BYTES)
         size, kernel = ctypes.c_size_t(), ctypes.c_int32()

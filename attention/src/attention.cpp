@@ -34,6 +34,10 @@ Status place_of_all(const Problem& p, Place& place) {
       {p.cu_seqlens_kv, "cu_seqlens_kv"},
       {p.seqused_q, "seqused_q"},
       {p.seqused_kv, "seqused_kv"},
+      {p.q_descale.data, "q_descale"},
+      {p.k_descale.data, "k_descale"},
+      {p.v_descale.data, "v_descale"},
+      {p.o_scale.data, "o_scale"},
   };
   const char* first = nullptr;
   place = Place::host;

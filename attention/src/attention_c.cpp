@@ -21,6 +21,14 @@ Tensor tensor(const namesake_attention_tensor& t) {
   return {t.data, t.stride_batch, t.stride_seq, t.stride_head};
 }
 
+Scale scale(const namesake_attention_scale& s) {
+  return {s.data, s.stride_batch, s.stride_head};
+}
+
+bool names_a_dtype(int32_t dtype) {
+  return dtype >= NAMESAKE_ATTENTION_FP16 && dtype <= NAMESAKE_ATTENTION_E5M2;
+}
+
 Status translate(const namesake_attention_call* call, Forward& f) {
   if (!call) return {Code::invalid_argument, "the call is null"};
   if (call->struct_bytes != sizeof(namesake_attention_call))
@@ -28,10 +36,10 @@ Status translate(const namesake_attention_call* call, Forward& f) {
                                         ": set it to sizeof(namesake_attention_call), " +
                                         std::to_string(sizeof(namesake_attention_call)) +
                                         " in this library"};
-  if (call->dtype != NAMESAKE_ATTENTION_FP16 && call->dtype != NAMESAKE_ATTENTION_BF16)
-    return {Code::invalid_argument,
-            "dtype is " + std::to_string(call->dtype) +
-                ": give NAMESAKE_ATTENTION_FP16 or NAMESAKE_ATTENTION_BF16"};
+  for (const auto& [dtype, what] : {std::pair{call->dtype, "dtype"}, {call->o_dtype, "o_dtype"}})
+    if (!names_a_dtype(dtype))
+      return {Code::invalid_argument, std::string(what) + " is " + std::to_string(dtype) +
+                                          ": give NAMESAKE_ATTENTION_FP16, _BF16, _E4M3 or _E5M2"};
   if (call->kernel < NAMESAKE_ATTENTION_AUTOMATIC || call->kernel > NAMESAKE_ATTENTION_HOPPER)
     return {Code::invalid_argument,
             "kernel is " + std::to_string(call->kernel) + ", which names no kernel"};
@@ -59,6 +67,13 @@ Status translate(const namesake_attention_call* call, Forward& f) {
   f.causal = call->causal;
   f.softmax_scale = call->softmax_scale;
   f.key_splits = call->key_splits;
+  f.o_dtype = static_cast<DType>(call->o_dtype);
+  f.v_transposed = call->v_transposed;
+  f.promote_keys = call->promote_keys;
+  f.q_descale = scale(call->q_descale);
+  f.k_descale = scale(call->k_descale);
+  f.v_descale = scale(call->v_descale);
+  f.o_scale = scale(call->o_scale);
   return {};
 }
 

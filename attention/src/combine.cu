@@ -1,7 +1,9 @@
 // Each warp weighs the parts of one row: their LSEs say by how much, and the weighted sum of the
-// outputs is the output. What there is to do is to read the partials once, from L2 mostly.
+// outputs is the output. What there is to do is to read the partials once, from L2 mostly. An fp8
+// call's scales are in the partials already.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include "combine.h"
 #include "sequence.h"
@@ -19,6 +21,12 @@ __device__ inline void put(__half* to, float x) {
 }
 __device__ inline void put(__nv_bfloat16* to, float x) {
   *to = __float2bfloat16_rn(x);
+}
+__device__ inline void put(__nv_fp8_e4m3* to, float x) {
+  to->__x = __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
+}
+__device__ inline void put(__nv_fp8_e5m2* to, float x) {
+  to->__x = __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E5M2);
 }
 
 template <typename Element>
@@ -83,6 +91,20 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+const void* kernel_for(DType o_dtype) {
+  switch (o_dtype) {
+    case DType::fp16:
+      return reinterpret_cast<const void*>(&combine<__half>);
+    case DType::bf16:
+      return reinterpret_cast<const void*>(&combine<__nv_bfloat16>);
+    case DType::e4m3:
+      return reinterpret_cast<const void*>(&combine<__nv_fp8_e4m3>);
+    case DType::e5m2:
+      return reinterpret_cast<const void*>(&combine<__nv_fp8_e5m2>);
+  }
+  return nullptr;
+}
+
 int64_t blocks(const Problem& p) {
   return (int64_t{p.batch} * p.heads_q * p.seqlen_q + kRowsOfBlock - 1) / kRowsOfBlock;
 }
@@ -94,9 +116,7 @@ bool combine_fits(const Problem& p) {
 }
 
 cudaError_t combine(const Problem& p, const Partials& partials, cudaStream_t stream) {
-  const auto* kernel = p.dtype == DType::bf16
-                           ? reinterpret_cast<const void*>(&split::combine<__nv_bfloat16>)
-                           : reinterpret_cast<const void*>(&split::combine<__half>);
+  const void* kernel = split::kernel_for(p.o_dtype);
   void* arguments[] = {const_cast<Problem*>(&p), const_cast<Partials*>(&partials)};
   return cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(split::blocks(p))),
                           dim3(split::kThreads), arguments, 0, stream);

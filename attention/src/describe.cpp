@@ -19,6 +19,13 @@ void append(std::string& text, const char* label, const Tensor& t) {
           std::to_string(t.stride_head) + ']';
 }
 
+void append(std::string& text, const char* label, const Scale& s) {
+  if (!s.data) return;
+  text += ' ';
+  text += label;
+  text += '[' + std::to_string(s.stride_batch) + ' ' + std::to_string(s.stride_head) + ']';
+}
+
 }  // namespace
 
 const char* name(Kernel kernel) {
@@ -73,6 +80,15 @@ std::string describe(const Problem& p) {
   if (p.seqused_kv) text += " seqused_kv";
   if (p.causal) text += " causal";
   if (p.key_splits != 1) append(text, "key_splits", p.key_splits);
+  if (is_fp8(p.dtype)) {
+    text += std::string(" o_dtype ") + name(p.o_dtype);
+    append(text, "q_descale", p.q_descale);
+    append(text, "k_descale", p.k_descale);
+    append(text, "v_descale", p.v_descale);
+    append(text, "o_scale", p.o_scale);
+    if (p.v_transposed) text += " v_transposed";
+    append(text, "promote_keys", p.promote_keys);
+  }
   char scale[32];
   std::snprintf(scale, sizeof scale, " scale %.9g", p.softmax_scale);
   return text + scale;

@@ -108,6 +108,8 @@ Status choose_kernel(const Problem& problem, const DeviceInfo& device, Kernel as
     if (asked == Kernel::hopper) return {Code::unsupported, why_not_hopper};
   }
   std::string why_not_portable;
+  if (is_fp8(problem.dtype) && asked == Kernel::automatic)
+    return {Code::unsupported, why_not_hopper + "; no other kernel takes fp8"};
   if (!sm80::supports(problem, device, &why_not_portable))
     return {Code::unsupported, why_not_portable};
   choice.plan = std::make_unique<PortablePlan>(sm80::plan(problem, device));

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-#include "../include/namesake/attention.h"  // DType, Tensor
+#include "../include/namesake/attention.h"  // DType, Scale, Tensor
+#include "host_device.h"
 
 namespace namesake::attention {
 
@@ -28,7 +29,26 @@ struct Problem {
   int32_t key_splits = 1;  // see split.h; 0: as many as fill the device
   bool causal = false;     // bottom-right aligned: query row i sees keys j <= i + len_kv - len_q
   float softmax_scale = 1.0f;
+
+  DType o_dtype = DType::fp16;  // dtype, unless that is fp8
+  Scale q_descale, k_descale, v_descale, o_scale;
+  bool v_transposed = false;
+  int32_t promote_keys = 0;  // 0: never
 };
+
+// What 0 in Forward::promote_keys stands for.
+inline constexpr int32_t kPromoteKeys = 4096;
+
+NAMESAKE_HOST_DEVICE constexpr bool is_fp8(DType dtype) {
+  return dtype == DType::e4m3 || dtype == DType::e5m2;
+}
+NAMESAKE_HOST_DEVICE constexpr int bytes_of(DType dtype) {
+  return is_fp8(dtype) ? 1 : 2;
+}
+
+NAMESAKE_HOST_DEVICE inline float scale_at(const Scale& s, int32_t batch, int32_t head) {
+  return s.data ? s.data[batch * s.stride_batch + head * s.stride_head] : 1.0f;
+}
 
 struct DeviceInfo {
   int ordinal = 0, major = 0, minor = 0, sm_count = 0;

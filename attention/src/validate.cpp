@@ -15,7 +15,6 @@ constexpr int64_t kMostRows = int64_t{1} << 30;
 constexpr int64_t kMostHeads = int64_t{1} << 20;
 constexpr int64_t kMostBatch = int64_t{1} << 30;
 constexpr int64_t kMostElements = int64_t{1} << 60;  // offsets stay far from the end of 64 bits
-constexpr int64_t kElementBytes = 2;
 
 Status invalid(std::string message) {
   return {Code::invalid_argument, std::move(message)};
@@ -31,30 +30,33 @@ Status check_size(const char* what, int64_t value, int64_t least, int64_t most) 
                  text(most));
 }
 
+Status check_stride(const char* what, const char* label, int64_t stride, int64_t size) {
+  if (stride < 0)
+    return invalid(std::string(what) + "." + label + " is " + text(stride) +
+                   ": strides may not be negative");
+  if (size > 1 && stride > kMostElements / size)
+    return invalid(std::string(what) + "." + label + " is " + text(stride) +
+                   ": no memory is that large");
+  return {};
+}
+
 struct Extent {
   int64_t batch, rows, heads;
   bool empty() const { return batch == 0 || rows == 0 || heads == 0; }
 };
 
-Status check_tensor(const char* what, const Tensor& t, const Extent& extent) {
+Status check_tensor(const char* what, const Tensor& t, int element_bytes, const Extent& extent) {
   if (extent.empty()) return {};
   if (!t.data) return invalid(std::string(what) + " is null: give its address");
-  if (reinterpret_cast<uintptr_t>(t.data) % kElementBytes != 0)
+  if (reinterpret_cast<uintptr_t>(t.data) % element_bytes != 0)
     return invalid(std::string(what) + " does not start at a multiple of its element's size");
   const std::array<std::pair<const char*, std::pair<int64_t, int64_t>>, 3> dimensions = {{
       {"stride_batch", {t.stride_batch, extent.batch}},
       {"stride_seq", {t.stride_seq, extent.rows}},
       {"stride_head", {t.stride_head, extent.heads}},
   }};
-  for (const auto& [label, dimension] : dimensions) {
-    const auto [stride, size] = dimension;
-    if (stride < 0)
-      return invalid(std::string(what) + "." + label + " is " + text(stride) +
-                     ": strides may not be negative");
-    if (size > 1 && stride > kMostElements / size)
-      return invalid(std::string(what) + "." + label + " is " + text(stride) +
-                     ": no memory is that large");
-  }
+  for (const auto& [label, dimension] : dimensions)
+    if (Status s = check_stride(what, label, dimension.first, dimension.second); !s.ok()) return s;
   return {};
 }
 
@@ -108,7 +110,8 @@ Status check_lse(const Forward& call, int64_t rows, Problem& p) {
   }
   if (packed) p.lse_stride_batch = 0;
   const Extent extent{packed ? 1 : call.batch, rows, call.heads_q};
-  if (Status s = check_tensor("lse", {call.lse, p.lse_stride_batch, 1, p.lse_stride_head}, extent);
+  if (Status s = check_tensor("lse", {call.lse, p.lse_stride_batch, 1, p.lse_stride_head},
+                              sizeof(float), extent);
       !s.ok())
     return s;
   if (!extent.empty() &&
@@ -118,20 +121,72 @@ Status check_lse(const Forward& call, int64_t rows, Problem& p) {
   return {};
 }
 
+Status check_dtype(const char* what, DType dtype) {
+  if (dtype <= DType::e5m2) return {};
+  return invalid(std::string(what) + " is " + text(static_cast<int>(dtype)) +
+                 ", which names no element type");
+}
+
+Status check_scale(const char* what, const Scale& scale, int64_t batch, int64_t heads) {
+  if (!scale.data) return {};
+  if (reinterpret_cast<uintptr_t>(scale.data) % alignof(float) != 0)
+    return invalid(std::string(what) + " does not start at a multiple of 4 bytes");
+  const std::pair<const char*, std::pair<int64_t, int64_t>> dimensions[] = {
+      {"stride_batch", {scale.stride_batch, batch}}, {"stride_head", {scale.stride_head, heads}}};
+  for (const auto& [label, dimension] : dimensions)
+    if (Status s = check_stride(what, label, dimension.first, dimension.second); !s.ok()) return s;
+  return {};
+}
+
+// What fp8 alone takes.
+Status check_fp8(const Forward& call, Problem& p) {
+  if (!is_fp8(call.dtype)) {
+    for (const auto& [scale, what] : {std::pair{&call.q_descale, "q_descale"},
+                                      {&call.k_descale, "k_descale"},
+                                      {&call.v_descale, "v_descale"},
+                                      {&call.o_scale, "o_scale"}})
+      if (scale->data)
+        return invalid(std::string(what) + " is given and dtype is " + name(call.dtype) +
+                       ": only fp8 takes scales");
+    if (call.v_transposed)
+      return invalid(std::string("v_transposed is true and dtype is ") + name(call.dtype) +
+                     ": only fp8 takes a transposed v");
+    if (call.promote_keys != 0)
+      return invalid("promote_keys is " + text(call.promote_keys) + " and dtype is " +
+                     name(call.dtype) + ": only fp8 has sums to promote, leave it 0");
+    p.o_dtype = call.dtype;
+    return {};
+  }
+  if (Status s = check_dtype("o_dtype", call.o_dtype); !s.ok()) return s;
+  if (call.o_scale.data && !is_fp8(call.o_dtype))
+    return invalid(std::string("o_scale is given and o_dtype is ") + name(call.o_dtype) +
+                   ": only an fp8 o is scaled");
+  if (call.promote_keys != kNeverPromote) {
+    if (Status s = check_size("promote_keys", call.promote_keys, 0, kMostRows); !s.ok()) return s;
+  }
+  if (Status s = check_scale("q_descale", call.q_descale, call.batch, call.heads_q); !s.ok())
+    return s;
+  if (Status s = check_scale("k_descale", call.k_descale, call.batch, call.heads_kv); !s.ok())
+    return s;
+  if (Status s = check_scale("v_descale", call.v_descale, call.batch, call.heads_kv); !s.ok())
+    return s;
+  if (Status s = check_scale("o_scale", call.o_scale, call.batch, call.heads_q); !s.ok()) return s;
+  p.o_dtype = call.o_dtype;
+  p.q_descale = call.q_descale;
+  p.k_descale = call.k_descale;
+  p.v_descale = call.v_descale;
+  p.o_scale = call.o_scale;
+  p.v_transposed = call.v_transposed;
+  p.promote_keys = call.promote_keys == kNeverPromote ? 0
+                   : call.promote_keys == 0           ? kPromoteKeys
+                                                      : static_cast<int32_t>(call.promote_keys);
+  return {};
+}
+
 }  // namespace
 
 Status validate(const Forward& call, Problem& problem) {
-  switch (call.dtype) {
-    case DType::fp16:
-    case DType::bf16:
-      break;
-    case DType::e4m3:
-    case DType::e5m2:
-      return {Code::unsupported, "fp8 is not supported yet: give fp16 or bf16"};
-    default:
-      return invalid("dtype is " + text(static_cast<int>(call.dtype)) +
-                     ", which names no element type");
-  }
+  if (Status s = check_dtype("dtype", call.dtype); !s.ok()) return s;
   if (Status s = check_size("batch", call.batch, 0, kMostBatch); !s.ok()) return s;
   if (Status s = check_size("seqlen_q", call.seqlen_q, 0, kMostRows); !s.ok()) return s;
   if (Status s = check_size("seqlen_kv", call.seqlen_kv, 0, kMostRows); !s.ok()) return s;
@@ -152,6 +207,7 @@ Status validate(const Forward& call, Problem& problem) {
 
   Problem p;
   p.dtype = call.dtype;
+  if (Status s = check_fp8(call, p); !s.ok()) return s;
   p.batch = static_cast<int32_t>(call.batch);
   p.seqlen_q = static_cast<int32_t>(call.seqlen_q);
   p.seqlen_kv = static_cast<int32_t>(call.seqlen_kv);
@@ -181,10 +237,13 @@ Status validate(const Forward& call, Problem& problem) {
   const Extent rows_q{packed ? 1 : call.batch, packed ? call.total_q : call.seqlen_q, call.heads_q};
   const Extent rows_kv{packed ? 1 : call.batch, packed ? call.total_kv : call.seqlen_kv,
                        call.heads_kv};
-  if (Status s = check_tensor("q", p.q, rows_q); !s.ok()) return s;
-  if (Status s = check_tensor("k", p.k, rows_kv); !s.ok()) return s;
-  if (Status s = check_tensor("v", p.v, rows_kv); !s.ok()) return s;
-  if (Status s = check_tensor("o", p.o, rows_q); !s.ok()) return s;
+  Extent rows_v = rows_kv;
+  if (p.v_transposed && !rows_kv.empty()) rows_v.rows = call.head_dim;
+  const int bytes = bytes_of(p.dtype);
+  if (Status s = check_tensor("q", p.q, bytes, rows_q); !s.ok()) return s;
+  if (Status s = check_tensor("k", p.k, bytes, rows_kv); !s.ok()) return s;
+  if (Status s = check_tensor("v", p.v, bytes, rows_v); !s.ok()) return s;
+  if (Status s = check_tensor("o", p.o, bytes_of(p.o_dtype), rows_q); !s.ok()) return s;
   if (!rows_q.empty() && !elements_are_distinct(p.o, rows_q, call.head_dim))
     return invalid("o's strides make two of its elements share memory: give each element its own");
   if (Status s = check_lse(call, rows_q.rows, p); !s.ok()) return s;

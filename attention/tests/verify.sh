@@ -9,7 +9,7 @@ peers=
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
   "$test" --list-peers | python3 "$here/gpu/peers.py" >"$log.peers" && peers="--peers $log.peers"
 else
-  echo "no torch with a GPU here: bounds are computed from the element type, none from cuDNN's error" >&2
+  echo "no torch with a GPU here: bounds are computed from the element type, none from a peer's error" >&2
 fi
 # shellcheck disable=SC2086 # two words or none
 exec "$test" --log "$log" $peers --write "$verified"

@@ -26,7 +26,7 @@ namespace namesake::attention {
 
 using Stream = CUstream_st*;  // a cudaStream_t; null is the default stream
 
-// e4m3 and e5m2 are not supported yet: prepare says so.
+// e4m3 and e5m2 are the two 8-bit formats of OCP FP8; e4m3 has no infinity.
 enum class DType : uint8_t { fp16, bf16, e4m3, e5m2 };
 
 // One tensor, indexed [batch][sequence][head][head_dim]. Strides count elements and may be anything
@@ -37,15 +37,25 @@ struct Tensor {
   int64_t stride_batch = 0, stride_seq = 0, stride_head = 0;
 };
 
+// What an fp8 tensor is multiplied by: one number, or one for each batch entry and head, in the
+// tensors' memory. Numbers are positive and finite; strides count floats, 0 repeats one number;
+// null stands for 1.
+struct Scale {
+  const float* data = nullptr;
+  int64_t stride_batch = 0, stride_head = 0;
+};
+
 enum class Kernel : uint8_t {
   automatic,  // the fastest that can take the call
   reference,  // the CPU, double precision, host memory
   portable,   // mma.sync, compute capability 8.0 and newer, takes whatever Forward can describe
-  hopper,     // TMA and wgmma, compute capability 9.0, takes what TMA can load
+  hopper,     // TMA and wgmma, compute capability 9.0, takes what TMA can load; alone takes fp8
 };
 
 // For Forward::key_splits.
 inline constexpr int64_t kFillDevice = -1;
+// For Forward::promote_keys.
+inline constexpr int64_t kNeverPromote = -1;
 
 struct Forward {
   DType dtype = DType::fp16;
@@ -55,6 +65,19 @@ struct Forward {
 
   Tensor q, k, v;
   Tensor o;  // of q's shape; no two of its elements may share memory
+
+  // fp8 (q, k and v of one of the two formats): q stands for q_descale · q, and so for k and v,
+  // whose factors go by the head of K and V. o is of any type; of an fp8 type it holds o_scale · O,
+  // rounded to nearest and held to the largest number. Other types take none of these.
+  DType o_dtype = DType::fp16;
+  Scale q_descale, k_descale, v_descale, o_scale;
+  // fp8: v lies transposed, [batch][head][head_dim][sequence], keys contiguous; stride_seq then
+  // steps over head_dim. Not with packed lengths.
+  bool v_transposed = false;
+  // fp8: the tensor cores add up products with 14 bits or so. After this many keys what they hold
+  // is added to sums in fp32. 0: the number that docs/attention.md finds safe; kNeverPromote: not
+  // at all.
+  int64_t promote_keys = 0;
 
   // Null, or log Σ exp of each row, natural: [batch][head][seq]; packed: [head][total_q].
   float* lse = nullptr;

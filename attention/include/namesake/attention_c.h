@@ -23,6 +23,8 @@ struct CUstream_st;
 typedef enum {
   NAMESAKE_ATTENTION_FP16 = 0,
   NAMESAKE_ATTENTION_BF16 = 1,
+  NAMESAKE_ATTENTION_E4M3 = 2,
+  NAMESAKE_ATTENTION_E5M2 = 3,
 } namesake_attention_dtype;
 
 typedef enum {
@@ -45,6 +47,11 @@ typedef struct {
 } namesake_attention_tensor;
 
 typedef struct {
+  const float* data;                 /* null: 1 */
+  int64_t stride_batch, stride_head; /* in floats */
+} namesake_attention_scale;
+
+typedef struct {
   size_t struct_bytes; /* sizeof(namesake_attention_call): says which version of this struct the
                           caller has */
   int32_t dtype;       /* namesake_attention_dtype */
@@ -62,9 +69,15 @@ typedef struct {
   bool causal;
   float softmax_scale; /* 0: 1/sqrt(head_dim) */
   int64_t key_splits;  /* 0: none; 2 to 128; NAMESAKE_ATTENTION_FILL_DEVICE */
+  /* fp8 alone; others leave them 0 */
+  int32_t o_dtype; /* namesake_attention_dtype */
+  bool v_transposed; /* not with packed lengths */
+  int64_t promote_keys; /* 0: the default; NAMESAKE_ATTENTION_NEVER_PROMOTE */
+  namesake_attention_scale q_descale, k_descale, v_descale, o_scale;
 } namesake_attention_call;
 
 #define NAMESAKE_ATTENTION_FILL_DEVICE (-1)
+#define NAMESAKE_ATTENTION_NEVER_PROMOTE (-1)
 
 /* What forward would do: how much workspace it needs and by which kernel (each may be null).
  * Launches nothing. */

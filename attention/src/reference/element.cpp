@@ -1,6 +1,6 @@
 #include "element.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -9,40 +9,58 @@ namespace {
 
 struct Format {
   int mantissa_bits, exponent_bits;
+  bool has_infinity = true;  // without it, NaN is all ones and the rest of that binade are numbers
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-  int exponent_mask() const { return (1 << exponent_bits) - 1; }
-  uint16_t infinity() const { return static_cast<uint16_t>(exponent_mask() << mantissa_bits); }
+  uint16_t sign_bit() const { return static_cast<uint16_t>(1 << (mantissa_bits + exponent_bits)); }
+  uint16_t exponent_mask() const {
+    return static_cast<uint16_t>(((1 << exponent_bits) - 1) << mantissa_bits);
+  }
+  uint16_t quiet_nan() const {
+    return has_infinity ? static_cast<uint16_t>(exponent_mask() | 1 << (mantissa_bits - 1))
+                        : static_cast<uint16_t>(sign_bit() - 1);
+  }
+  // The first code past the numbers.
+  uint16_t past_numbers() const { return has_infinity ? exponent_mask() : quiet_nan(); }
 };
 
 Format format_of(DType dtype) {
-  return dtype == DType::bf16 ? Format{7, 8} : Format{10, 5};
+  switch (dtype) {
+    case DType::bf16:
+      return {7, 8};
+    case DType::e4m3:
+      return {3, 4, false};
+    case DType::e5m2:
+      return {2, 5};
+    default:
+      return {10, 5};
+  }
 }
 
 }  // namespace
 
 double to_double(uint16_t bits, DType dtype) {
   const Format f = format_of(dtype);
-  const int mantissa = bits & ((1 << f.mantissa_bits) - 1);
-  const int exponent = bits >> f.mantissa_bits & f.exponent_mask();
+  const uint16_t code = bits & (f.sign_bit() - 1);
+  const int mantissa = code & ((1 << f.mantissa_bits) - 1), exponent = code >> f.mantissa_bits;
   double magnitude;
-  if (exponent == f.exponent_mask()) {
-    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN()
-                         : std::numeric_limits<double>::infinity();
+  if (code >= f.past_numbers()) {
+    magnitude = f.has_infinity && mantissa == 0 ? std::numeric_limits<double>::infinity()
+                                                : std::numeric_limits<double>::quiet_NaN();
   } else if (exponent == 0) {
     magnitude = std::ldexp(mantissa, 1 - f.bias() - f.mantissa_bits);
   } else {
     magnitude = std::ldexp(mantissa | 1 << f.mantissa_bits, exponent - f.bias() - f.mantissa_bits);
   }
-  return bits >> 15 ? -magnitude : magnitude;
+  return bits & f.sign_bit() ? -magnitude : magnitude;
 }
 
 uint16_t from_double(double value, DType dtype) {
   const Format f = format_of(dtype);
-  const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
-  if (std::isnan(value)) return sign | f.infinity() | 1 << (f.mantissa_bits - 1);
+  const uint16_t sign = std::signbit(value) ? f.sign_bit() : 0;
+  if (std::isnan(value)) return sign | f.quiet_nan();
   const double magnitude = std::fabs(value);
   if (magnitude == 0) return sign;
-  if (std::isinf(magnitude)) return sign | f.infinity();
+  if (std::isinf(magnitude)) return sign | f.past_numbers();
   // In units of the last place that this magnitude has in the format; nearbyint rounds to nearest
   // even.
   const int exponent = std::max(std::ilogb(magnitude), 1 - f.bias());
@@ -52,8 +70,31 @@ uint16_t from_double(double value, DType dtype) {
   const double first = std::ldexp(1.0, f.mantissa_bits);
   const int64_t code = static_cast<int64_t>(exponent + f.bias() - 1) * static_cast<int64_t>(first) +
                        static_cast<int64_t>(units);
-  if (code >= f.infinity()) return sign | f.infinity();
+  if (code >= f.past_numbers()) return sign | f.past_numbers();
   return static_cast<uint16_t>(sign | code);
+}
+
+double largest(DType dtype) {
+  return to_double(format_of(dtype).past_numbers() - 1, dtype);
+}
+
+uint16_t from_double_held(double value, DType dtype) {
+  const double most = largest(dtype);
+  return from_double(value > most ? most : value < -most ? -most : value, dtype);
+}
+
+double load(const void* tensor, int64_t element, DType dtype) {
+  return to_double(is_fp8(dtype) ? static_cast<const uint8_t*>(tensor)[element]
+                                 : static_cast<const uint16_t*>(tensor)[element],
+                   dtype);
+}
+
+void store(void* tensor, int64_t element, DType dtype, double value) {
+  if (is_fp8(dtype)) {
+    static_cast<uint8_t*>(tensor)[element] = static_cast<uint8_t>(from_double_held(value, dtype));
+  } else {
+    static_cast<uint16_t*>(tensor)[element] = from_double(value, dtype);
+  }
 }
 
 }  // namespace namesake::attention::reference

@@ -20,17 +20,23 @@ namespace {
 
 constexpr int kRowsOfTask = 64;
 
-const uint16_t* row_of(const Tensor& t, int32_t batch, int64_t row, int32_t head) {
-  return static_cast<const uint16_t*>(t.data) + offset_of(t, batch, row, head);
-}
-
 void widen(const Problem& p, const Tensor& t, int32_t batch, int64_t first, int32_t head,
            int32_t rows, std::vector<double>& to) {
   to.resize(static_cast<size_t>(rows) * p.head_dim);
   for (int32_t row = 0; row < rows; row++) {
-    const uint16_t* from = row_of(t, batch, first + row, head);
+    const int64_t from = offset_of(t, batch, first + row, head);
     for (int32_t d = 0; d < p.head_dim; d++)
-      to[static_cast<size_t>(row) * p.head_dim + d] = to_double(from[d], p.dtype);
+      to[static_cast<size_t>(row) * p.head_dim + d] = load(t.data, from + d, p.dtype);
+  }
+}
+
+void widen_transposed(const Problem& p, const Tensor& t, int32_t batch, int64_t first, int32_t head,
+                      int32_t rows, std::vector<double>& to) {
+  to.resize(static_cast<size_t>(rows) * p.head_dim);
+  for (int32_t d = 0; d < p.head_dim; d++) {
+    const int64_t from = offset_of(t, batch, d, head) + first;
+    for (int32_t row = 0; row < rows; row++)
+      to[static_cast<size_t>(row) * p.head_dim + d] = load(t.data, from + row, p.dtype);
   }
 }
 
@@ -47,7 +53,8 @@ class Worker {
     const int32_t end = std::min(task.first_row + kRowsOfTask, s.length_q);
     const int32_t keys = end > task.first_row ? keys_seen(p_, s, end - 1) : 0;
     widen(p_, p_.k, task.batch, s.first_kv, task.head_kv, keys, k_);
-    widen(p_, p_.v, task.batch, s.first_kv, task.head_kv, keys, v_);
+    (p_.v_transposed ? widen_transposed : widen)(p_, p_.v, task.batch, s.first_kv, task.head_kv,
+                                                 keys, v_);
     const int32_t group = p_.heads_q / p_.heads_kv;
     for (int32_t head = task.head_kv * group; head < (task.head_kv + 1) * group; head++)
       for (int32_t row = task.first_row; row < end; row++) compute(task.batch, head, row, s);
@@ -56,7 +63,11 @@ class Worker {
  private:
   void compute(int32_t batch, int32_t head, int32_t row, const Sequence& s) {
     const int32_t keys = keys_seen(p_, s, row);
-    const int32_t dim = p_.head_dim;
+    const int32_t dim = p_.head_dim, head_kv = head / (p_.heads_q / p_.heads_kv);
+    const double of_scores = double{p_.softmax_scale} * scale_at(p_.q_descale, batch, head) *
+                             scale_at(p_.k_descale, batch, head_kv),
+                 of_output = double{scale_at(p_.v_descale, batch, head_kv)} *
+                             scale_at(p_.o_scale, batch, head);
     widen(p_, p_.q, batch, s.first_q + row, head, 1, q_);
 
     p_row_.resize(keys);
@@ -65,7 +76,7 @@ class Worker {
       const double* k = &k_[static_cast<size_t>(j) * dim];
       double dot = 0;
       for (int32_t d = 0; d < dim; d++) dot += q_[d] * k[d];
-      p_row_[j] = dot * p_.softmax_scale;
+      p_row_[j] = dot * of_scores;
       largest = std::max(largest, p_row_[j]);
     }
 
@@ -80,9 +91,9 @@ class Worker {
       for (int32_t d = 0; d < dim; d++) o_[d] += weight * v[d];
     }
 
-    const double inverse = sum == 0 ? 0 : 1 / sum;
-    auto* o = const_cast<uint16_t*>(row_of(p_.o, batch, s.first_q + row, head));
-    for (int32_t d = 0; d < dim; d++) o[d] = from_double(o_[d] * inverse, p_.dtype);
+    const double inverse = sum == 0 ? 0 : of_output / sum;
+    const int64_t to = offset_of(p_.o, batch, s.first_q + row, head);
+    for (int32_t d = 0; d < dim; d++) store(p_.o.data, to + d, p_.o_dtype, o_[d] * inverse);
     if (p_.lse) {
       const double lse =
           sum == 0 ? -std::numeric_limits<double>::infinity() : around + std::log(sum);
@@ -125,6 +136,20 @@ Status check_used(const char* what, const int32_t* used, const Problem& p, int32
   return {};
 }
 
+Status check_scale(const char* what, const Scale& scale, int32_t batch, int32_t heads) {
+  if (!scale.data) return {};
+  for (int32_t b = 0; b < batch; b++) {
+    for (int32_t h = 0; h < heads; h++) {
+      const float x = scale_at(scale, b, h);
+      if (!(x > 0) || !std::isfinite(x))
+        return {Code::invalid_argument, std::string(what) + " of sequence " + std::to_string(b) +
+                                            ", head " + std::to_string(h) + " is " +
+                                            std::to_string(x) + ": give a positive number"};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check(const Problem& p) {
@@ -134,7 +159,11 @@ Status check(const Problem& p) {
       !s.ok())
     return s;
   if (Status s = check_used("seqused_q", p.seqused_q, p, p.seqlen_q); !s.ok()) return s;
-  return check_used("seqused_kv", p.seqused_kv, p, p.seqlen_kv);
+  if (Status s = check_used("seqused_kv", p.seqused_kv, p, p.seqlen_kv); !s.ok()) return s;
+  if (Status s = check_scale("q_descale", p.q_descale, p.batch, p.heads_q); !s.ok()) return s;
+  if (Status s = check_scale("k_descale", p.k_descale, p.batch, p.heads_kv); !s.ok()) return s;
+  if (Status s = check_scale("v_descale", p.v_descale, p.batch, p.heads_kv); !s.ok()) return s;
+  return check_scale("o_scale", p.o_scale, p.batch, p.heads_q);
 }
 
 void forward(const Problem& p) {

@@ -6,8 +6,8 @@
 
 namespace namesake::attention::reference {
 
-// The lengths lie in host memory, so they can be checked: packed ones rise from 0 to the totals,
-// none exceeds its maximum.
+// Lengths and scales lie in host memory, so they can be checked: packed lengths rise from 0 to the
+// totals, none exceeds its maximum.
 Status check(const Problem& problem);
 
 void forward(const Problem& problem);

@@ -48,8 +48,7 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
     if (why) *why = std::move(reason);
     return false;
   };
-  if (p.dtype != DType::fp16 && p.dtype != DType::bf16)
-    return no("the portable kernel takes fp16 and bf16 only");
+  if (is_fp8(p.dtype)) return no("the portable kernel takes no fp8: the Hopper kernel does");
   if (device.major < 8)
     return no("the portable kernel needs compute capability 8.0, and device " +
               std::to_string(device.ordinal) + " has " + std::to_string(device.major) + "." +

@@ -28,276 +28,22 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <limits>
 #include <type_traits>
 
-#include "../sequence.h"
-#include "layout.h"
-#include "params.h"
-#include "ptx.cuh"
-#include "schedule.h"
-#include "tile.h"
+#include "consumer.cuh"
+#include "producer.cuh"
 
 namespace namesake::attention::sm90 {
 
-inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr float kSlack = 8.0f;
-inline constexpr float kLn2 = 0.693147180559945309f;
-
-// Named barriers; 0 is __syncthreads.
-inline constexpr uint32_t kTurnBarrier = 1;   // + group: it is this group's turn to issue
-inline constexpr uint32_t kGroupBarrier = 4;  // + group: the group's 128 threads among themselves
-
-// What the producer publishes about a tile.
-struct Tile {
-  int row0, head, batch;
-  int blocks;  // of keys that its rows see together; negative: no more tiles
-  int length_q, length_kv;
-  int first_q, first_kv;
-  int part;  // of the keys, where they are divided: length_kv and first_kv are the part's (split.h)
-};
-
-template <TileConfig T>
-struct Control {
-  uint64_t q_full[T.q_units], q_empty[T.q_units];
-  uint64_t k_full[T.stages], k_empty[T.stages];
-  uint64_t v_full[T.stages], v_empty[T.stages];
-  uint64_t tile_full, tile_empty;
-  Tile tile;
-};
-
-// A place in a ring of buffers, and the parity of the barrier phase that belongs to this time
-// round.
-template <int kSize>
-struct Ring {
-  int slot = 0;
-  uint32_t phase = 0;
-  __device__ __forceinline__ void advance(int by = 1) {
-    slot += by;
-    if (slot >= kSize) {
-      slot -= kSize;
-      phase ^= 1;
-    }
-  }
-};
 
 template <TileConfig T>
 using Element = std::conditional_t<T.dtype == DType::fp16, __half, __nv_bfloat16>;
 
-// ================================================================================================
-// Producer
-// ================================================================================================
-
-// Finds tiles by index, for indices that only grow. All 32 lanes take part.
-template <TileConfig T>
-struct TileWalk {
-  const Params& p;
-  int batch0 = 0;        // lengths vary: this lane's sequence is batch0 + lane
-  int tiles_before = 0;  // in the sequences before batch0
-
-  __device__ __forceinline__ Tile tile(int batch, Place place) const {
-    const int splits = p.problem.key_splits;
-    const int part = splits > 1 ? place.row_tile % splits : 0;
-    const int row0 = (splits > 1 ? place.row_tile / splits : place.row_tile) * T.rows();
-    const auto [s, blocks] = part_of(sequence_of(p.problem, batch), part, splits, T.keys);
-    return {
-        row0,
-        place.head,
-        batch,
-        min_of(blocks, visible_blocks(row0 + T.rows(), s.length_q, s.length_kv, T.causal, T.keys)),
-        s.length_q,
-        s.length_kv,
-        static_cast<int>(s.first_q),
-        static_cast<int>(s.first_kv),
-        part};
-  }
-
-  // A tile by its head counted over the whole batch, where all lengths are equal.
-  __device__ __forceinline__ Tile at(Place place) const {
-    int batch = place.head / p.problem.heads_q;
-    place.head -= batch * p.problem.heads_q;
-    return tile(batch, place);
-  }
-
-  __device__ __forceinline__ Tile find(int index, int lane) {
-    const int heads = p.problem.heads_q;
-    if (!p.lengths_vary) {
-      int all_heads = p.problem.batch * heads;
-      if (index >= all_heads * p.row_tiles) return {.blocks = -1};
-      return at(place_of(index, all_heads, p.row_tiles, p.section_heads, T.causal));
-    }
-    for (; batch0 < p.problem.batch; batch0 += 32) {
-      int batch = batch0 + lane;
-      int row_tiles =
-          batch < p.problem.batch
-              ? ceil_div(sequence_of(p.problem, batch).length_q, T.rows()) * p.problem.key_splits
-              : 0;
-      int end = row_tiles * heads;  // becomes the sum over this and all lower lanes
-#pragma unroll
-      for (int d = 1; d < 32; d *= 2) {
-        int below = __shfl_up_sync(~0u, end, d);
-        if (lane >= d) end += below;
-      }
-      unsigned reach = __ballot_sync(~0u, index < tiles_before + end);
-      if (reach) {
-        int owner = __ffs(reach) - 1;
-        row_tiles = __shfl_sync(~0u, row_tiles, owner);
-        end = __shfl_sync(~0u, end, owner);
-        int local = index - (tiles_before + end - row_tiles * heads);
-        return tile(batch0 + owner, place_of(local, heads, row_tiles, p.section_heads, T.causal));
-      }
-      tiles_before += __shfl_sync(~0u, end, 31);
-    }
-    return {.blocks = -1};
-  }
-};
-
-__device__ __forceinline__ void claim(TileCounter& counter) {
-  for (;;) {
-    uint64_t seen = ptx::load_acquire(&counter.state);
-    if (seen == kCounterReady) return;
-    if (seen == kCounterClaimed ||
-        ptx::compare_and_swap(&counter.state, seen, kCounterClaimed) != seen) {
-      continue;
-    }
-    counter.next = counter.done = 0;
-    ptx::store_release(&counter.state, kCounterReady);
-    return;
-  }
-}
-
-__device__ __forceinline__ void leave(TileCounter& counter) {
-  if (ptx::add_one(&counter.done) == gridDim.x - 1) ptx::store_release(&counter.state, 0);
-}
-
-// Warp 0: decides and publishes, a tile ahead of the consumers. With a counter a tile is asked for
-// only when the loads of the one before have been issued: who asks then is about to be free.
-template <TileConfig T>
-__device__ __forceinline__ void schedule(const Params& p, Control<T>& control) {
-  const int lane = threadIdx.x % 32;
-  TileWalk<T> walk{p};
-  uint32_t phase = 1;
-  auto wait_empty = [&] { ptx::mbarrier_wait(ptx::shared_address(&control.tile_empty), phase); };
-  auto publish = [&](const Tile& tile) {
-    if (lane == 0) {
-      control.tile = tile;
-      ptx::mbarrier_arrive(ptx::shared_address(&control.tile_full));
-    }
-    phase ^= 1;
-  };
-
-  if (p.order == Order::paired) {
-    const int heads = p.problem.batch * p.problem.heads_q;
-    for (int round = 0;; ++round) {
-      Place place = paired_place(round, blockIdx.x, gridDim.x, heads, p.row_tiles);
-      if (place.head >= 0 && place.row_tile < 0) continue;
-      const Tile tile = place.head < 0 ? Tile{.blocks = -1} : walk.at(place);
-      wait_empty();
-      publish(tile);
-      if (tile.blocks < 0) return;
-    }
-  }
-
-  if (p.order == Order::strided) {
-    for (int index = blockIdx.x;; index += gridDim.x) {
-      const Tile tile = walk.find(index, lane);
-      wait_empty();
-      publish(tile);
-      if (tile.blocks < 0) return;
-    }
-  }
-
-  for (int index = blockIdx.x, round = 1;; ++round) {
-    const Tile tile = walk.find(index, lane);
-    publish(tile);
-    if (tile.blocks < 0) break;
-    wait_empty();
-    if (lane == 0) {
-      if (round == 1) claim(*p.counter);
-      index = gridDim.x + ptx::add_one(&p.counter->next);
-    }
-    index = __shfl_sync(~0u, index, 0);
-  }
-  if (lane == 0) leave(*p.counter);
-}
-
-// Every lane's copy of what lane 0 read: that lane also says that the tile may be overwritten, so
-// the order of the two is its own.
-__device__ __forceinline__ Tile broadcast(Tile tile) {
-  auto from_lane_0 = [](int& value) { value = __shfl_sync(~0u, value, 0); };
-  from_lane_0(tile.row0), from_lane_0(tile.head), from_lane_0(tile.batch);
-  from_lane_0(tile.blocks);
-  from_lane_0(tile.length_q), from_lane_0(tile.length_kv);
-  from_lane_0(tile.first_q), from_lane_0(tile.first_kv);
-  from_lane_0(tile.part);
-  return tile;
-}
-
-// Goes through the published tiles; every warp that does so is one arrival of tile_empty, on
-// reading the tile or, where that is what the next one waits for, after its work.
-template <TileConfig T, class Work>
-__device__ __forceinline__ void for_each_tile(Control<T>& control, bool arrive_after, Work&& work) {
-  const bool elected = threadIdx.x % 32 == 0;
-  const uint32_t empty = ptx::shared_address(&control.tile_empty);
-  for (uint32_t phase = 0;; phase ^= 1) {
-    ptx::mbarrier_wait(ptx::shared_address(&control.tile_full), phase);
-    Tile tile{};
-    if (elected) tile = control.tile;
-    tile = broadcast(tile);
-    if (elected && !arrive_after) ptx::mbarrier_arrive(empty);
-    if (tile.blocks < 0) break;
-    work(tile);
-    __syncwarp();
-    if (elected && arrive_after) ptx::mbarrier_arrive(empty);
-  }
-}
-
-// One tile of `rows` rows into a ring of such tiles.
-template <TileConfig T, int kRows, int kSize>
-__device__ __forceinline__ void load(const CUtensorMap& map, uint64_t (&full)[kSize],
-                                     uint64_t (&empty)[kSize], Ring<kSize>& ring, uint32_t buffers,
-                                     int row, int head, int batch, uint64_t policy) {
-  constexpr uint32_t kBytes = T.blocks() * kRows * kRowBytes;
-  const uint32_t barrier = ptx::shared_address(&full[ring.slot]);
-  ptx::mbarrier_wait(ptx::shared_address(&empty[ring.slot]), ring.phase ^ 1);
-  ptx::mbarrier_arrive_expect(barrier, kBytes);
-#pragma unroll
-  for (int c = 0; c < T.blocks(); ++c) {
-    ptx::tma_load(buffers + ring.slot * kBytes + c * kRows * kRowBytes, &map, barrier,
-                  c * kBlockColumns, row, head, batch, policy);
-  }
-  ring.advance();
-}
-
-// Warp 1: the last block of K first, which with Q lets the tile begin.
-template <TileConfig T>
-__device__ __forceinline__ void load_q_and_k(const Params& p, Control<T>& control,
-                                             uint32_t shared) {
-  Ring<T.q_units> q;
-  Ring<T.stages> k;
-  for_each_tile(control, p.order == Order::counted, [&](const Tile& tile) {
-    if (threadIdx.x % 32 != 0) return;
-    const int head = tile.head / p.heads_per_kv * p.k_steps.head,
-              batch = tile.batch * p.k_steps.batch;
-#pragma unroll 1
-    for (int block = tile.blocks - 1; block >= 0; --block) {
-      load<T, T.keys>(p.k, control.k_full, control.k_empty, k, shared + T.k_offset(),
-                      tile.first_kv + block * T.keys, head, batch, ptx::kEvictLast);
-      if (block < tile.blocks - 1) continue;
-#pragma unroll 1
-      for (int g = 0; g < T.groups; ++g) {
-        load<T, kGroupRows>(p.q, control.q_full, control.q_empty, q, shared + T.q_offset(),
-                            tile.first_q + tile.row0 + g * kGroupRows, tile.head * p.q_steps.head,
-                            tile.batch * p.q_steps.batch, ptx::kEvictFirst);
-      }
-    }
-  });
-}
-
-// Warp 2.
+// Warp 2 of the producers.
 template <TileConfig T>
 __device__ __forceinline__ void load_v(const Params& p, Control<T>& control, uint32_t shared) {
-  Ring<T.stages> v;
+  Ring<T.v_stages> v;
   for_each_tile(control, false, [&](const Tile& tile) {
     if (threadIdx.x % 32 != 0) return;
     const int head = tile.head / p.heads_per_kv * p.v_steps.head,
@@ -313,17 +59,6 @@ __device__ __forceinline__ void load_v(const Params& p, Control<T>& control, uin
 // ================================================================================================
 // Consumers
 // ================================================================================================
-
-// Keys at or beyond the row's limit (counted from the block's first key, less this thread's first
-// column) score -inf, whatever the product of padding was.
-template <int kCount>
-__device__ __forceinline__ void mask(float (&scores)[kCount], int limit_low, int limit_high) {
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    int limit = i / 2 % 2 ? limit_high : limit_low;
-    if (fragment_column(0, i) >= limit) scores[i] = -kInfinity;
-  }
-}
 
 // Turns a block's scores into probabilities in place, moves the running maximum and the sums of
 // both rows of this thread, and says by what the output so far must be multiplied.
@@ -354,14 +89,6 @@ __device__ __forceinline__ void softmax(float (&scores)[kCount], float (&top)[2]
     int row = i / 2 % 2;
     scores[i] = ptx::exp2(fmaf(scores[i], scale_log2, -shift[row]));
     sum[row] += scores[i];
-  }
-}
-
-template <int kCount>
-__device__ __forceinline__ void rescale(float (&output)[kCount], const float (&alpha)[2]) {
-  if (__any_sync(~0u, alpha[0] != 1.0f || alpha[1] != 1.0f)) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) output[i] *= alpha[i / 2 % 2];
   }
 }
 
@@ -470,7 +197,8 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
   float top[2], sum[2], alpha[2];
   Ring<T.q_units> q;
   q.slot = group;
-  Ring<T.stages> k, v;
+  Ring<T.stages> k;
+  Ring<T.v_stages> v;
 
   auto take_turn = [&] {
     if constexpr (T.turns) ptx::barrier_sync(kTurnBarrier + group, kPairThreads);
@@ -478,10 +206,10 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
   auto pass_turn = [&] {
     if constexpr (T.turns) ptx::barrier_arrive(kTurnBarrier + (group + 1) % T.groups, kPairThreads);
   };
-  auto wait_full = [&](uint64_t* full, const Ring<T.stages>& ring) {
+  auto wait_full = [&](uint64_t* full, const auto& ring) {
     ptx::mbarrier_wait(ptx::shared_address(&full[ring.slot]), ring.phase);
   };
-  auto release = [&](uint64_t* empty, Ring<T.stages>& ring) {
+  auto release = [&](uint64_t* empty, auto& ring) {
     if (lane == 0) ptx::mbarrier_arrive(ptx::shared_address(&empty[ring.slot]));
     ring.advance();
   };
@@ -540,8 +268,8 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 #pragma unroll
     for (int i = 0; i < kOutput; ++i) output[i] = 0.0f;
 
-    // Blocks that other groups of the tile see and this one does not. Every group takes
-    // tile.blocks - 1 turns, whatever it has to do.
+      // Blocks that other groups of the tile see and this one does not. Every group takes
+      // tile.blocks - 1 turns, whatever it has to do.
 #pragma unroll 1
     for (int i = 1; i <= tile.blocks - blocks; ++i) {
       wait_full(control.k_full, k);
@@ -692,13 +420,6 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 
 // ================================================================================================
 
-// A kernel's template argument is a type, for nvcc's host stubs cannot name a constant of class
-// type.
-template <DType kType, int kHeadDim, bool kCausal>
-struct Shape {
-  static constexpr TileConfig kTile = tile_for(kType, kHeadDim, kCausal);
-};
-
 template <class Shape>
 __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     forward(const __grid_constant__ Params p) {
@@ -724,8 +445,8 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     init(control.q_empty, T.q_units, 4);
     init(control.k_full, T.stages, 1);
     init(control.k_empty, T.stages, 4 * T.groups);
-    init(control.v_full, T.stages, 1);
-    init(control.v_empty, T.stages, 4 * T.groups);
+    init(control.v_full, T.v_stages, 1);
+    init(control.v_empty, T.v_stages, 4 * T.groups);
     init(&control.tile_full, 1, 1);
     init(&control.tile_empty, 1, 2 + 4 * T.groups);  // the loading warps and the consumers' warps
     ptx::fence_mbarrier_init();
@@ -736,10 +457,10 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
 
   const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
   if (warpgroup == 0) {
-    ptx::give_registers<T.producer_registers()>();
+    ptx::give_registers<T.producer_registers>();
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     if (warp == 0) schedule<T>(p, control);
-    if (warp == 1) load_q_and_k<T>(p, control, shared);
+    if (warp == 1) load_q_and_k<T>(p, control, shared, [](const Tile&, int) {});
     if (warp == 2) load_v<T>(p, control, shared);
   } else {
     ptx::take_registers<T.consumer_registers()>();

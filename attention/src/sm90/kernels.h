@@ -1,23 +1,25 @@
 // The compiled kernels: handles for cudaLaunchKernel.
 #pragma once
 
+#include "../problem.h"
+
 namespace namesake::attention::sm90 {
 
-template <int kHeadDim, bool kBf16>
+// Each defined by instance.cu.
+template <int kHeadDim, DType kType>
 const void* kernel_of(bool causal);
 
-// Each defined by instance.cu.
-template <>
-const void* kernel_of<64, false>(bool causal);
-template <>
-const void* kernel_of<64, true>(bool causal);
-template <>
-const void* kernel_of<128, false>(bool causal);
-template <>
-const void* kernel_of<128, true>(bool causal);
-template <>
-const void* kernel_of<256, false>(bool causal);
-template <>
-const void* kernel_of<256, true>(bool causal);
+#define NAMESAKE_DECLARE_KERNELS(type)                  \
+  template <>                                           \
+  const void* kernel_of<64, DType::type>(bool causal);  \
+  template <>                                           \
+  const void* kernel_of<128, DType::type>(bool causal); \
+  template <>                                           \
+  const void* kernel_of<256, DType::type>(bool causal)
+
+NAMESAKE_DECLARE_KERNELS(fp16);
+NAMESAKE_DECLARE_KERNELS(bf16);
+NAMESAKE_DECLARE_KERNELS(e4m3);
+NAMESAKE_DECLARE_KERNELS(e5m2);
 
 }  // namespace namesake::attention::sm90

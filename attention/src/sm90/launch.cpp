@@ -25,12 +25,16 @@ cudaError_t find_encoder(EncodeTiled* encode) {
 
 cudaError_t encode(EncodeTiled encoder, const TensorMap& map, void* stand_in, CUtensorMap* out) {
   static constexpr uint32_t kElementStrides[4] = {1, 1, 1, 1};
-  CUresult result = encoder(
-      out,
-      map.dtype == DType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-      4, map.address ? map.address : stand_in, map.size, map.stride_bytes, map.box, kElementStrides,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUtensorMapDataType type = is_fp8(map.dtype)          ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                   : map.dtype == DType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                                              : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  const CUtensorMapSwizzle swizzle = map.swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                     : map.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                         : CU_TENSOR_MAP_SWIZZLE_32B;
+  CUresult result =
+      encoder(out, type, 4, map.address ? map.address : stand_in, map.size, map.stride_bytes,
+              map.box, kElementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+              CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -40,8 +44,17 @@ Steps steps(const TensorMap& map) {
 
 template <int kHeadDim>
 const void* kernel_of(const TileConfig& tile) {
-  return tile.dtype == DType::bf16 ? sm90::kernel_of<kHeadDim, true>(tile.causal)
-                                   : sm90::kernel_of<kHeadDim, false>(tile.causal);
+  switch (tile.dtype) {
+    case DType::fp16:
+      return sm90::kernel_of<kHeadDim, DType::fp16>(tile.causal);
+    case DType::bf16:
+      return sm90::kernel_of<kHeadDim, DType::bf16>(tile.causal);
+    case DType::e4m3:
+      return sm90::kernel_of<kHeadDim, DType::e4m3>(tile.causal);
+    case DType::e5m2:
+      return sm90::kernel_of<kHeadDim, DType::e5m2>(tile.causal);
+  }
+  return nullptr;
 }
 
 const void* kernel_for(const TileConfig& tile) {
@@ -59,12 +72,14 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   EncodeTiled encoder = nullptr;
   cudaError_t error = find_encoder(&encoder);
   if (error != cudaSuccess) return error;
-  Params params;
+  Params params = {};
   void* stand_in = plan.o.address;  // for K and V without a single row, which are never loaded
   if ((error = encode(encoder, plan.q, stand_in, &params.q)) != cudaSuccess) return error;
   if ((error = encode(encoder, plan.k, stand_in, &params.k)) != cudaSuccess) return error;
   if ((error = encode(encoder, plan.v, stand_in, &params.v)) != cudaSuccess) return error;
-  if ((error = encode(encoder, plan.o, stand_in, &params.o)) != cudaSuccess) return error;
+  if (plan.tile.store_by_copy &&
+      (error = encode(encoder, plan.o, stand_in, &params.o)) != cudaSuccess)
+    return error;
   params.problem = plan.problem;
   params.q_steps = steps(plan.q);
   params.k_steps = steps(plan.k);
@@ -76,7 +91,11 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   params.scale_log2 = plan.problem.softmax_scale * kLog2E;
   params.order = plan.order;
   params.counter = static_cast<TileCounter*>(workspace);
-  params.partials = partials_at(plan.problem, static_cast<char*>(workspace) + counter_bytes(plan));
+  params.promote_blocks = promote_blocks(plan);
+  // Behind one another, each a multiple of 16 bytes but the last.
+  char* const sums = static_cast<char*>(workspace) + counter_bytes(plan);
+  params.sums = reinterpret_cast<float*>(sums);
+  params.partials = partials_at(plan.problem, sums + sums_bytes(plan));
 
   error = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                plan.tile.shared_bytes());

@@ -78,6 +78,90 @@ NAMESAKE_HOST_DEVICE constexpr uint32_t mn_major_leading(int rows) {
   return rows * kRowBytes;
 }
 
+// ---- fp8
+// ----------------------------------------------------------------------------------------- An
+// 8-bit product takes both operands K-major. Q and K lie that way; V does not, and is turned on its
+// way from one buffer of shared memory to another (fp8.cuh): head_dim becomes the rows, keys the
+// columns, in column blocks of 128 keys. Two permutations make that cheap:
+//   - of sixteen keys, bytes 4t … 4t + 3 hold keys 2t, 2t + 1, 2t + 8, 2t + 9. These are the keys
+//   whose
+//     probabilities one thread has side by side in its scores, so P needs no exchange of registers;
+//   - of sixteen columns of head_dim, the even ones become rows 0-7 and the odd ones rows 8-15.
+//   That
+//     is how ldmatrix hands them over, and stores of eight rows then meet no bank twice.
+// Eight more rows hold ones: their product with P is the sum of each row, of the same rounded P.
+
+inline constexpr int kTurnedKeys = kRowBytes;  // of a column block
+inline constexpr int kOnesRows = 8;
+
+NAMESAKE_HOST_DEVICE constexpr int turned_blocks(int keys) {
+  return (keys + kTurnedKeys - 1) / kTurnedKeys;
+}
+NAMESAKE_HOST_DEVICE constexpr int turned_block_bytes(int head_dim) {
+  return (head_dim + kOnesRows) * kRowBytes;
+}
+
+// The row of column `column` of head_dim, and the byte in its row of key `key`.
+NAMESAKE_HOST_DEVICE constexpr int turned_row(int column) {
+  return column / 16 * 16 + column % 2 * 8 + column % 16 / 2;
+}
+NAMESAKE_HOST_DEVICE constexpr int turned_position(int key) {
+  return key / 16 * 16 + key % 8 / 2 * 4 + key % 16 / 8 * 2 + key % 2;
+}
+
+// Byte offset, in a turned tile, of (key, column).
+NAMESAKE_HOST_DEVICE constexpr uint32_t turned_offset(int head_dim, int key, int column) {
+  int position = turned_position(key) % kTurnedKeys;
+  return key / kTurnedKeys * turned_block_bytes(head_dim) +
+         swizzled(turned_row(column), position / kChunkBytes) + position % kChunkBytes;
+}
+
+// What to add to a descriptor's low word for step `k` (32 keys) of a turned tile, and (32 bytes of
+// head_dim) of a K-major tile of `rows` rows of `row_bytes`.
+NAMESAKE_HOST_DEVICE constexpr uint32_t turned_step(int head_dim, int k) {
+  constexpr int kSteps = kTurnedKeys / 32;
+  return (k / kSteps * turned_block_bytes(head_dim) + k % kSteps * 32) / kChunkBytes;
+}
+NAMESAKE_HOST_DEVICE constexpr uint32_t k_major_step8(int rows, int row_bytes, int k) {
+  const int steps = row_bytes / 32;
+  return (k / steps * rows * row_bytes + k % steps * 32) / kChunkBytes;
+}
+
+// The descriptor of a K-major tile whose rows are `row_bytes` long, 64 or 128: as many are
+// swizzled.
+NAMESAKE_HOST_DEVICE constexpr uint64_t descriptor8(uint32_t low, int row_bytes) {
+  const uint32_t swizzle = row_bytes == 64 ? 2 : 1;
+  return (uint64_t{(kSwizzleRows * static_cast<uint32_t>(row_bytes) / kChunkBytes) |
+                   (swizzle << 30)}
+          << 32) |
+         low;
+}
+
+// Byte offset, in a column block, of chunk `chunk` of `row` where rows are `row_bytes` long and so
+// many bytes are swizzled: 32, 64 or 128.
+NAMESAKE_HOST_DEVICE constexpr uint32_t swizzled_in(uint32_t row_bytes, uint32_t row,
+                                                    uint32_t chunk) {
+  const uint32_t chunks = row_bytes / kChunkBytes;
+  return row * row_bytes + ((chunk ^ (row * row_bytes / kRowBytes % chunks)) * kChunkBytes);
+}
+
+// Keys of one load where V comes transposed: the widest swizzle that divides a block.
+NAMESAKE_HOST_DEVICE constexpr int transposed_box(int keys) {
+  return keys % 128 == 0 ? 128 : keys % 64 == 0 ? 64 : 32;
+}
+
+// Which of 32 columns a lane takes where V comes transposed: such that eight lanes side by side
+// find their chunks in different banks, where they load (any box) and where they store.
+NAMESAKE_HOST_DEVICE constexpr int column_of_lane(int lane) {
+  return lane / 16 * 16 + lane % 8 * 2 + (lane / 8 % 2 ^ lane % 8 / 4);
+}
+
+// The four consecutive columns of head_dim that a thread's accumulators 8J … 8J + 7 hold of its
+// lower row begin here; their order there is 0, 4, 1, 5, and 2, 6, 3, 7 of the upper row.
+NAMESAKE_HOST_DEVICE constexpr int turned_fragment_column(int thread, int sixteenth) {
+  return sixteenth * 16 + thread % 4 * 4;
+}
+
 // ---- fragments ---------------------------------------------------------------------------------
 // Accumulator i of a thread of a warpgroup, m64nNk16: lanes in quads, a quad per row and row + 8.
 

@@ -40,6 +40,10 @@ struct Params {
   Order order = Order::strided;
   TileCounter* counter = nullptr;  // for Order::counted
   Partials partials;               // where the keys are divided
+
+  // fp8 alone.
+  int promote_blocks = 0;  // of keys, after which sums are promoted; 0: never
+  float* sums = nullptr;   // promoted: [block of threads][consumer warpgroup][…], see fp8.cuh
 };
 
 }  // namespace namesake::attention::sm90

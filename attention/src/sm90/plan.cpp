@@ -13,7 +13,6 @@ namespace {
 // rest.
 constexpr int64_t kSectionBytes = int64_t{32} << 20;
 
-constexpr int64_t kElementBytes = 2;
 constexpr int64_t kTmaStrideLimit = int64_t{1} << 40;
 constexpr int64_t kLengthLimit = int64_t{1} << 30;
 constexpr int64_t kTileLimit = int64_t{1} << 30;
@@ -38,29 +37,37 @@ Extent kv_extent(const Problem& p) {
 }
 
 // A broadcast dimension is one entry that every coordinate maps to.
-TensorMap tensor_map(const char* name, const Problem& p, const Tensor& t, Extent e, int box_rows) {
+TensorMap tensor_map(const char* name, const Tensor& t, DType dtype, int64_t columns, Extent e,
+                     int box_columns, int box_rows) {
   TensorMap map;
   map.tensor = name;
   map.address = t.data;
-  map.dtype = p.dtype;
+  map.dtype = dtype;
+  const int64_t bytes = bytes_of(dtype);
   auto set = [&](int dimension, int64_t size, int64_t stride) {
     bool single = size <= 1 || stride == 0;
     map.size[dimension] = single ? 1 : size;
     // The stride of a single entry is never used, but must pass for one.
-    map.stride_bytes[dimension - 1] = (single ? (p.head_dim + 7) / 8 * 8 : stride) * kElementBytes;
+    map.stride_bytes[dimension - 1] = single ? (columns * bytes + 15) / 16 * 16 : stride * bytes;
   };
-  map.size[0] = p.head_dim;
+  map.size[0] = columns > 0 ? columns : 1;
   set(1, e.rows, t.stride_seq);
   set(2, e.heads, t.stride_head);
   set(3, e.batch, t.stride_batch);
-  map.box[0] = kBlockColumns;
+  map.box[0] = box_columns;
   map.box[1] = box_rows;
   map.box[2] = map.box[3] = 1;
+  map.swizzle = box_columns * static_cast<int>(bytes);
   return map;
 }
 
-const char* element_name(DType dtype) {
-  return dtype == DType::fp16 ? "fp16" : "bf16";
+// Of V, an fp8 call's may lie transposed: its rows are columns of head_dim.
+TensorMap v_map(const TileConfig& tile, const Problem& p) {
+  const Extent e = kv_extent(p);
+  if (!p.v_transposed)
+    return tensor_map("v", p.v, p.dtype, p.head_dim, e, tile.block_columns(), tile.keys);
+  return tensor_map("v", p.v, p.dtype, e.rows, {p.head_dim, e.heads, e.batch},
+                    transposed_box(tile.keys), tile.head_dim);
 }
 
 }  // namespace
@@ -79,9 +86,6 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
               " bytes of shared memory per block, this device gives " +
               std::to_string(device.max_smem_per_block));
   }
-  if (p.dtype != DType::fp16 && p.dtype != DType::bf16) {
-    return no("the Hopper kernel takes fp16 and bf16");
-  }
   if (p.head_dim < 8 || p.head_dim > 256 || p.head_dim % 8 != 0) {
     return no("the Hopper kernel takes head_dim as a multiple of 8 up to 256, not " +
               std::to_string(p.head_dim));
@@ -98,15 +102,23 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
       (splits > 1 && !combine_fits(p))) {
     return no("the Hopper kernel takes up to 2^30 tiles: batch x heads x rows is too large");
   }
+  if (p.v_transposed && p.cu_seqlens_kv) {
+    return no(
+        "the Hopper kernel takes a transposed v with one length or padded ones, not packed: its "
+        "copies begin at a multiple of 16 keys, and packed sequences anywhere");
+  }
   struct Named {
     const char* name;
     const Tensor& tensor;
     Extent extent;
-    bool output;
+    bool output = false;
   };
   for (const Named& n :
-       {Named{"q", p.q, q_extent(p), false}, Named{"k", p.k, kv_extent(p), false},
-        Named{"v", p.v, kv_extent(p), false}, Named{"o", p.o, q_extent(p), true}}) {
+       {Named{"q", p.q, q_extent(p)}, Named{"k", p.k, kv_extent(p)},
+        Named{"v", p.v,
+              p.v_transposed ? Extent{p.head_dim, p.heads_kv, kv_extent(p).batch} : kv_extent(p)},
+        Named{"o", p.o, q_extent(p), true}}) {
+    const int64_t bytes = bytes_of(n.output ? p.o_dtype : p.dtype);
     if (reinterpret_cast<uintptr_t>(n.tensor.data) % 16 != 0) {
       return no(std::string(n.name) +
                 " is not aligned to 16 bytes, as the Hopper kernel's copies need");
@@ -121,11 +133,11 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
           Dimension{"head", n.extent.heads, n.tensor.stride_head, !n.output},
           Dimension{"batch", n.extent.batch, n.tensor.stride_batch, !n.output}}) {
       if (d.size <= 1 || (d.stride == 0 && d.may_broadcast)) continue;
-      if (d.stride <= 0 || d.stride * kElementBytes % 16 != 0 ||
-          d.stride * kElementBytes >= kTmaStrideLimit) {
-        return no(std::string(n.name) + "'s " + d.name + " stride of " + std::to_string(d.stride) +
-                  " elements is none that the Hopper kernel's copies take: a positive multiple of "
-                  "8 below 2^39");
+      if (d.stride <= 0 || d.stride * bytes % 16 != 0 || d.stride * bytes >= kTmaStrideLimit) {
+        return no(
+            std::string(n.name) + "'s " + d.name + " stride of " + std::to_string(d.stride) +
+            " elements is none that the Hopper kernel's copies take: a positive multiple of " +
+            std::to_string(16 / bytes) + " below 2^" + (bytes == 1 ? "40" : "39"));
       }
     }
   }
@@ -137,10 +149,11 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   plan.problem = p;
   plan.tile = tile;
   plan.lengths_vary = lengths_vary(p);
-  plan.q = tensor_map("q", p, p.q, q_extent(p), kGroupRows);
-  plan.k = tensor_map("k", p, p.k, kv_extent(p), tile.keys);
-  plan.v = tensor_map("v", p, p.v, kv_extent(p), tile.keys);
-  plan.o = tensor_map("o", p, p.o, q_extent(p), kWarpRows);
+  const int columns = tile.block_columns();
+  plan.q = tensor_map("q", p.q, p.dtype, p.head_dim, q_extent(p), columns, kGroupRows);
+  plan.k = tensor_map("k", p.k, p.dtype, p.head_dim, kv_extent(p), columns, tile.keys);
+  plan.v = v_map(tile, p);
+  plan.o = tensor_map("o", p.o, p.o_dtype, p.head_dim, q_extent(p), columns, kWarpRows);
   int64_t row_tiles = int64_t{ceil_div(p.seqlen_q, tile.rows())} * p.batch;
   if (p.cu_seqlens_q && p.total_q / tile.rows() + p.batch < row_tiles) {
     row_tiles = p.total_q / tile.rows() + p.batch;
@@ -157,7 +170,7 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   // Heads are counted over the whole batch where all sequences have one length.
   int heads = plan.lengths_vary ? p.heads_q : p.batch * p.heads_q;
   int group = p.heads_kv > 0 ? p.heads_q / p.heads_kv : 1;
-  int64_t kv_bytes = int64_t{p.seqlen_kv} * p.head_dim * 2 * kElementBytes;
+  int64_t kv_bytes = int64_t{p.seqlen_kv} * p.head_dim * 2 * bytes_of(p.dtype);
   plan.order = order_for(tiles, p.batch * p.heads_q, p.seqlen_q, tile.rows(), plan.grid, p.causal,
                          plan.lengths_vary, splits);
   const int waves = plan.order == Order::counted && p.causal ? 2 : 1;
@@ -177,7 +190,21 @@ size_t counter_bytes(const Plan& plan) {
 }
 
 size_t workspace_bytes(const Plan& plan) {
-  return counter_bytes(plan) + partials_bytes(plan.problem);
+  return counter_bytes(plan) + partials_bytes(plan.problem) + sums_bytes(plan);
+}
+
+int promote_blocks(const Plan& plan) {
+  const Problem& p = plan.problem;
+  if (!is_fp8(p.dtype) || p.promote_keys == 0) return 0;
+  // Only the blocks of a sequence decide whether it comes to that, so that it has the same bits in
+  // any company.
+  const int blocks = max_of(p.promote_keys / plan.tile.keys, 1);
+  return ceil_div(p.seqlen_kv, plan.tile.keys) > blocks ? blocks : 0;
+}
+
+size_t sums_bytes(const Plan& plan) {
+  if (promote_blocks(plan) == 0 || plan.tile.sums_shared()) return 0;
+  return static_cast<size_t>(plan.grid) * plan.tile.sums_bytes();
 }
 
 std::string describe(const Plan& plan) {
@@ -189,7 +216,7 @@ std::string describe(const Plan& plan) {
     s += name;
     s += '=' + std::to_string(value);
   };
-  s += std::string("kernel sm90::forward ") + element_name(t.dtype);
+  s += std::string("kernel sm90::forward ") + name(t.dtype);
   add("head_dim", t.head_dim);
   add("causal", t.causal);
   add("groups", t.groups);
@@ -199,6 +226,10 @@ std::string describe(const Plan& plan) {
   add("turns", t.turns);
   add("rescale_early", t.rescale_early);
   add("store_by_copy", t.store_by_copy);
+  if (t.is_fp8()) {
+    add("v_stages", t.v_stages);
+    add("raw_stages", t.raw_stages);
+  }
   s += "; launch";
   add("grid", plan.grid);
   add("block", t.threads());
@@ -228,11 +259,25 @@ std::string describe(const Plan& plan) {
   __builtin_memcpy(&scale_bits, &p.softmax_scale, sizeof(scale_bits));
   add("softmax_scale_bits", scale_bits);
   add("key_splits", p.key_splits);
+  if (t.is_fp8()) {
+    s += std::string(" o_dtype=") + name(p.o_dtype);
+    add("v_transposed", p.v_transposed);
+    add("promote_blocks", promote_blocks(plan));
+    const std::pair<const char*, const Scale&> scales[] = {{"q_descale", p.q_descale},
+                                                           {"k_descale", p.k_descale},
+                                                           {"v_descale", p.v_descale},
+                                                           {"o_scale", p.o_scale}};
+    for (const auto& [what, scale] : scales) {
+      add(what, scale.data != nullptr);
+      s += ',' + std::to_string(scale.stride_batch) + ',' + std::to_string(scale.stride_head);
+    }
+  }
   add("row_tiles", plan.row_tiles);
   add("section_heads", plan.section_heads);
   add("order", static_cast<int>(plan.order));
   for (const TensorMap* m : {&plan.q, &plan.k, &plan.v, &plan.o}) {
-    s += std::string("; tensor map ") + m->tensor + ' ' + element_name(m->dtype) + " swizzle=128";
+    s += std::string("; tensor map ") + m->tensor + ' ' + name(m->dtype);
+    add("swizzle", m->swizzle);
     for (int i = 0; i < 4; ++i) {
       s += (i ? "," : " size=") + std::to_string(m->size[i]);
     }

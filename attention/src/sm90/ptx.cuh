@@ -156,6 +156,13 @@ NAMESAKE_DEVICE uint32_t add_one(uint32_t* address) {
   return old;
 }
 
+// Adds four floats at a 16-byte boundary, without reading them.
+NAMESAKE_DEVICE void add4(float4* address, float a, float b, float c, float d) {
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(a),
+               "f"(b), "f"(c), "f"(d)
+               : "memory");
+}
+
 // ---- registers, small arithmetic ---------------------------------------------------------------
 
 template <int kRegisters>
@@ -187,6 +194,28 @@ NAMESAKE_DEVICE uint32_t pack(float low, float high) {
   return packed;
 }
 
+// Four floats as e4m3 or e5m2, the first in the lowest byte, held to the largest number.
+template <bool kE5m2>
+NAMESAKE_DEVICE uint32_t pack8(float a, float b, float c, float d) {
+  uint32_t packed;
+  if constexpr (kE5m2) {
+    asm("{\n.reg .b16 low, high;\n"
+        "cvt.rn.satfinite.e5m2x2.f32 low, %2, %1;\n"
+        "cvt.rn.satfinite.e5m2x2.f32 high, %4, %3;\n"
+        "mov.b32 %0, {low, high};\n}\n"
+        : "=r"(packed)
+        : "f"(a), "f"(b), "f"(c), "f"(d));
+  } else {
+    asm("{\n.reg .b16 low, high;\n"
+        "cvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\n"
+        "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\n"
+        "mov.b32 %0, {low, high};\n}\n"
+        : "=r"(packed)
+        : "f"(a), "f"(b), "f"(c), "f"(d));
+  }
+  return packed;
+}
+
 // A store that never happens: x is never negative. The assembler cannot know, so whatever x depends
 // on stays before the instructions that follow and touch memory or wait.
 NAMESAKE_DEVICE void pin(float x, uint32_t address) {
@@ -196,10 +225,54 @@ NAMESAKE_DEVICE void pin(float x, uint32_t address) {
       : "memory");
 }
 
+// The same for words that never are all ones.
+NAMESAKE_DEVICE void pin(uint32_t x, uint32_t address) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.eq.u32 p, %0, 0xffffffff;\n@p st.shared.u32 [%1], %0;\n}\n" ::"r"(x),
+      "r"(address)
+      : "memory");
+}
+
+// x | y, where it is written and not before.
+NAMESAKE_DEVICE uint32_t or_later(uint32_t x, uint32_t y) {
+  uint32_t both;
+  asm volatile("or.b32 %0, %1, %2;" : "=r"(both) : "r"(x), "r"(y) : "memory");
+  return both;
+}
+
+// The float of these bits, where it is written.
+NAMESAKE_DEVICE float as_float(uint32_t bits) {
+  float x;
+  asm volatile("mov.b32 %0, %1;" : "=f"(x) : "r"(bits) : "memory");
+  return x;
+}
+
 // Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
 NAMESAKE_DEVICE void stmatrix(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
                "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+
+// The reverse, each matrix transposed on the way.
+NAMESAKE_DEVICE void ldmatrix_transposed(uint32_t address, uint32_t (&to)[4]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+
+NAMESAKE_DEVICE void load_shared16(uint32_t address, uint32_t (&to)[4]) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+
+NAMESAKE_DEVICE void store_shared16(uint32_t address, uint32_t a, uint32_t b, uint32_t c,
+                                    uint32_t d) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c),
+               "r"(d)
                : "memory");
 }
 
@@ -257,6 +330,9 @@ NAMESAKE_DEVICE void settle(float (&accumulator)[kCount]) {
 #define NAMESAKE_LIST80 NAMESAKE_LIST72 ", " NAMESAKE_R9
 #define NAMESAKE_LIST88 NAMESAKE_LIST80 ", " NAMESAKE_R10
 #define NAMESAKE_LIST96 NAMESAKE_LIST88 ", " NAMESAKE_R11
+#define NAMESAKE_LIST112 NAMESAKE_LIST96 ", " NAMESAKE_R12 ", " NAMESAKE_R13
+#define NAMESAKE_LIST36 NAMESAKE_LIST32 ", %32, %33, %34, %35"
+#define NAMESAKE_LIST68 NAMESAKE_LIST64 ", %64, %65, %66, %67"
 #define NAMESAKE_LIST128 \
   NAMESAKE_LIST96 ", " NAMESAKE_R12 ", " NAMESAKE_R13 ", " NAMESAKE_R14 ", " NAMESAKE_R15
 
@@ -272,6 +348,9 @@ NAMESAKE_DEVICE void settle(float (&accumulator)[kCount]) {
 #define NAMESAKE_D80 NAMESAKE_D72, NAMESAKE_D(9)
 #define NAMESAKE_D88 NAMESAKE_D80, NAMESAKE_D(10)
 #define NAMESAKE_D96 NAMESAKE_D88, NAMESAKE_D(11)
+#define NAMESAKE_D112 NAMESAKE_D96, NAMESAKE_D(12), NAMESAKE_D(13)
+#define NAMESAKE_D36 NAMESAKE_D32, "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35])
+#define NAMESAKE_D68 NAMESAKE_D64, "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67])
 #define NAMESAKE_D128 NAMESAKE_D96, NAMESAKE_D(12), NAMESAKE_D(13), NAMESAKE_D(14), NAMESAKE_D(15)
 
 // S = Q K^T, one step of 16 along head_dim: both operands in shared memory, both K-major.
@@ -324,5 +403,52 @@ NAMESAKE_DEFINE_SHARED(192, 96, 96, 97, 98)
 NAMESAKE_DEFINE_REGISTERS(64, 32, 32, 33, 34, 35, 36)
 NAMESAKE_DEFINE_REGISTERS(128, 64, 64, 65, 66, 67, 68)
 NAMESAKE_DEFINE_REGISTERS(256, 128, 128, 129, 130, 131, 132)
+
+// The same in fp8, one step of 32: both operands K-major always.
+#define NAMESAKE_WGMMA8_SHARED(n, count, type, a, b, c)                        \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #c                         \
+               ", 0;\n"                                                        \
+               "wgmma.mma_async.sync.aligned.m64n" #n "k32.f32." type "." type \
+               " {" NAMESAKE_LIST##count "}, %" #a ", %" #b ", p, 1, 1;\n}\n"  \
+               : NAMESAKE_D##count                                             \
+               : "l"(q), "l"(k), "r"(accumulate))
+
+// P is e4m3 whatever V is.
+#define NAMESAKE_WGMMA8_REGISTERS(n, count, type, a0, a1, a2, a3, b)                         \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k32.f32.e4m3." type                   \
+               " {" NAMESAKE_LIST##count "}, {%" #a0 ", %" #a1 ", %" #a2 ", %" #a3 "}, %" #b \
+                                         ", 1, 1, 1;\n"                                      \
+               : NAMESAKE_D##count                                                           \
+               : "r"(p[0]), "r"(p[1]), "r"(p[2]), "r"(p[3]), "l"(v))
+
+#define NAMESAKE_DEFINE8_SHARED(n, count, a, b, c)                                               \
+  template <bool kE5m2>                                                                          \
+  NAMESAKE_DEVICE void wgmma8_shared(float(&d)[count], uint64_t q, uint64_t k, int accumulate) { \
+    if constexpr (kE5m2)                                                                         \
+      NAMESAKE_WGMMA8_SHARED(n, count, "e5m2", a, b, c);                                         \
+    else                                                                                         \
+      NAMESAKE_WGMMA8_SHARED(n, count, "e4m3", a, b, c);                                         \
+  }
+
+#define NAMESAKE_DEFINE8_REGISTERS(n, count, a0, a1, a2, a3, b)                            \
+  template <bool kE5m2>                                                                    \
+  NAMESAKE_DEVICE void wgmma8_registers(float(&d)[count], const uint32_t* p, uint64_t v) { \
+    if constexpr (kE5m2)                                                                   \
+      NAMESAKE_WGMMA8_REGISTERS(n, count, "e5m2", a0, a1, a2, a3, b);                      \
+    else                                                                                   \
+      NAMESAKE_WGMMA8_REGISTERS(n, count, "e4m3", a0, a1, a2, a3, b);                      \
+  }
+
+NAMESAKE_DEFINE8_SHARED(64, 32, 32, 33, 34)
+NAMESAKE_DEFINE8_SHARED(96, 48, 48, 49, 50)
+NAMESAKE_DEFINE8_SHARED(128, 64, 64, 65, 66)
+NAMESAKE_DEFINE8_SHARED(160, 80, 80, 81, 82)
+NAMESAKE_DEFINE8_SHARED(192, 96, 96, 97, 98)
+NAMESAKE_DEFINE8_SHARED(224, 112, 112, 113, 114)
+
+// head_dim, or half of it, and the sums.
+NAMESAKE_DEFINE8_REGISTERS(72, 36, 36, 37, 38, 39, 40)
+NAMESAKE_DEFINE8_REGISTERS(128, 64, 64, 65, 66, 67, 68)
+NAMESAKE_DEFINE8_REGISTERS(136, 68, 68, 69, 70, 71, 72)
 
 }  // namespace namesake::attention::sm90::ptx

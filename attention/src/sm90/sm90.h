@@ -15,7 +15,8 @@
 
 namespace namesake::attention::sm90 {
 
-// The arguments of one tensor map, dimensions innermost first: head_dim, sequence, head, batch.
+// The arguments of one tensor map, dimensions innermost first: head_dim, sequence, head, batch;
+// of a transposed V sequence, head_dim, head, batch.
 struct TensorMap {
   const char* tensor = "";  // its name, for describe()
   void* address = nullptr;
@@ -23,6 +24,7 @@ struct TensorMap {
   uint64_t size[4] = {};
   uint64_t stride_bytes[3] = {};  // of all dimensions but the innermost
   uint32_t box[4] = {};
+  int swizzle = 128;  // bytes
 };
 
 struct Plan {

@@ -22,34 +22,63 @@ struct TileConfig {
   DType dtype = DType::fp16;
   int head_dim = 128;  // as computed with: 64, 128 or 256; smaller ones are padded by zeros
   bool causal = false;
+  int producer_registers = 40;
   int groups = 2;              // consumer warpgroups
   int keys = 128;              // keys of a block
-  int stages = 2;              // of K and, by itself, of V
+  int stages = 2;              // of K
+  int v_stages = 2;            // of V, by itself
   int q_units = 4;             // 64-row buffers of Q; more than `groups` prefetch the next tile's
   bool turns = true;           // consumers issue their products in turn (ping-pong)
   bool rescale_early = false;  // rescale the output between issuing QK and PV, not after PV
   bool store_by_copy = true;   // whole rows leave through the tile's own Q unit by the copy engine
+  // fp8 alone (fp8.cuh):
+  int raw_stages = 0;  // buffers of V as it is loaded, before it is turned
 
   constexpr bool operator==(const TileConfig&) const = default;
 
   NAMESAKE_HOST_DEVICE constexpr int rows() const { return groups * kGroupRows; }
   NAMESAKE_HOST_DEVICE constexpr int threads() const { return (groups + 1) * 128; }
-  NAMESAKE_HOST_DEVICE constexpr int producer_registers() const { return groups == 2 ? 40 : 32; }
-  NAMESAKE_HOST_DEVICE constexpr int consumer_registers() const { return groups == 2 ? 232 : 160; }
-  NAMESAKE_HOST_DEVICE constexpr int blocks() const { return column_blocks(head_dim); }
-
-  // Shared memory, in this order from a 1024-byte boundary: Q units, K stages, V stages, control.
-  NAMESAKE_HOST_DEVICE constexpr int q_unit_bytes() const {
-    return blocks() * kGroupRows * kRowBytes;
+  // Registers of a thread: what the producers give up, the consumers take. A block has 64 Ki of
+  // them, handed out in eights.
+  NAMESAKE_HOST_DEVICE constexpr int consumer_registers() const {
+    return (65536 / threads() / 8 * 8 * (groups + 1) - producer_registers) / groups / 8 * 8;
   }
-  NAMESAKE_HOST_DEVICE constexpr int kv_stage_bytes() const { return blocks() * keys * kRowBytes; }
+  NAMESAKE_HOST_DEVICE constexpr bool is_fp8() const { return attention::is_fp8(dtype); }
+
+  // Column blocks of a row of Q, K and V in shared memory, and their width.
+  NAMESAKE_HOST_DEVICE constexpr int row_bytes() const {
+    return is_fp8() && head_dim == 64 ? 64 : kRowBytes;
+  }
+  NAMESAKE_HOST_DEVICE constexpr int block_columns() const { return row_bytes() / bytes_of(dtype); }
+  NAMESAKE_HOST_DEVICE constexpr int blocks() const { return head_dim / block_columns(); }
+
+  // Shared memory, in this order from a 1024-byte boundary: Q units, K stages, V stages, raw V
+  // stages, promoted sums, control.
+  NAMESAKE_HOST_DEVICE constexpr int q_unit_bytes() const {
+    return blocks() * kGroupRows * row_bytes();
+  }
+  NAMESAKE_HOST_DEVICE constexpr int kv_stage_bytes() const {
+    return blocks() * keys * row_bytes();
+  }
+  NAMESAKE_HOST_DEVICE constexpr int v_stage_bytes() const {
+    return is_fp8() ? turned_blocks(keys) * turned_block_bytes(head_dim) : kv_stage_bytes();
+  }
   NAMESAKE_HOST_DEVICE constexpr int q_offset() const { return 0; }
   NAMESAKE_HOST_DEVICE constexpr int k_offset() const { return q_units * q_unit_bytes(); }
   NAMESAKE_HOST_DEVICE constexpr int v_offset() const {
     return k_offset() + stages * kv_stage_bytes();
   }
+  NAMESAKE_HOST_DEVICE constexpr int raw_offset() const {
+    return v_offset() + v_stages * v_stage_bytes();
+  }
+  // fp8: the promoted sums, where there is room for them.
+  NAMESAKE_HOST_DEVICE constexpr int sums_bytes() const { return rows() * head_dim * 4; }
+  NAMESAKE_HOST_DEVICE constexpr bool sums_shared() const { return is_fp8() && head_dim <= 128; }
+  NAMESAKE_HOST_DEVICE constexpr int sums_offset() const {
+    return raw_offset() + raw_stages * kv_stage_bytes();
+  }
   NAMESAKE_HOST_DEVICE constexpr int control_offset() const {
-    return v_offset() + stages * kv_stage_bytes();
+    return sums_offset() + (sums_shared() ? sums_bytes() : 0);
   }
   NAMESAKE_HOST_DEVICE constexpr int shared_bytes() const {
     return control_offset() + kControlBytes;
@@ -67,8 +96,21 @@ constexpr TileConfig tile_for(DType dtype, int head_dim, bool causal) {
   TileConfig t;
   t.dtype = dtype;
   t.causal = causal;
+  if (is_fp8(dtype)) {
+    t.raw_stages = 2, t.turns = false;
+    t.producer_registers = 56;  // turning V takes more than asking for copies
+    t.store_by_copy = false;
+    if (head_dim <= 64) {
+      t.head_dim = 64, t.groups = 3, t.keys = 128, t.q_units = 6;
+    } else if (head_dim <= 128) {
+      t.head_dim = 128, t.groups = 3, t.keys = 96, t.q_units = 6, t.producer_registers = 32;
+    } else {
+      t.head_dim = 256, t.groups = 2, t.keys = 96, t.q_units = 2;
+    }
+    return t;
+  }
   if (head_dim <= 64) {
-    t.head_dim = 64, t.groups = 3, t.keys = 128, t.q_units = 6;
+    t.head_dim = 64, t.groups = 3, t.keys = 128, t.q_units = 6, t.producer_registers = 32;
   } else if (head_dim <= 128) {
     t.head_dim = 128, t.groups = 2, t.keys = 128, t.q_units = 4, t.turns = false;
   } else {
@@ -77,5 +119,12 @@ constexpr TileConfig tile_for(DType dtype, int head_dim, bool causal) {
   }
   return t;
 }
+
+// A kernel's template argument is a type, for nvcc's host stubs cannot name a constant of class
+// type.
+template <DType kType, int kHeadDim, bool kCausal>
+struct Shape {
+  static constexpr TileConfig kTile = tile_for(kType, kHeadDim, kCausal);
+};
 
 }  // namespace namesake::attention::sm90

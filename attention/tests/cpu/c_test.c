@@ -65,6 +65,36 @@ int main(void) {
          NAMESAKE_ATTENTION_INVALID_ARGUMENT);
   EXPECT(strstr(message, "struct_bytes is 12") != NULL);
   call.struct_bytes = sizeof call;
+  call.dtype = NAMESAKE_ATTENTION_BF16;
+  call.v_transposed = true;
+  EXPECT(namesake_attention_query(&call, NULL, NULL, message, sizeof message) ==
+         NAMESAKE_ATTENTION_INVALID_ARGUMENT);
+  EXPECT(strstr(message, "v_transposed is true and dtype is bf16") != NULL);
+
+  /* fp8: ones, values of two in rows of head_dim, each sequence and head scaled. */
+  uint8_t q8[4 * 8], v8[4 * 8], o8[4 * 8];
+  memset(q8, 0x38, sizeof q8); /* 1 in e4m3 */
+  memset(v8, 0x40, sizeof v8); /* 2 */
+  const float half = 0.5f, three = 3, hundred = 100;
+  call.dtype = NAMESAKE_ATTENTION_E4M3;
+  call.o_dtype = NAMESAKE_ATTENTION_E5M2;
+  call.promote_keys = NAMESAKE_ATTENTION_NEVER_PROMOTE;
+  call.q.data = call.k.data = q8;
+  call.v.data = v8;
+  call.v.stride_seq = 4; /* of columns: keys are contiguous */
+  call.o.data = o8;
+  call.q_descale.data = call.k_descale.data = &half;
+  call.v_descale.data = &three;
+  call.o_scale.data = &hundred;
+  EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) ==
+         NAMESAKE_ATTENTION_OK);
+  for (int i = 0; i < 4 * 8; i++) EXPECT(o8[i] == 0x61); /* 600 is between 512 and 640: 640 */
+  for (int i = 0; i < 4; i++) EXPECT(fabsf(lse[i] - (1 + logf(4))) < 1e-5f);
+  call.o_dtype = 4;
+  EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) ==
+         NAMESAKE_ATTENTION_INVALID_ARGUMENT);
+  EXPECT(strstr(message, "o_dtype is 4") != NULL);
+  call.o_dtype = NAMESAKE_ATTENTION_E5M2;
   call.dtype = 9;
   EXPECT(namesake_attention_forward(&call, NULL, 0, NULL, message, sizeof message) ==
          NAMESAKE_ATTENTION_INVALID_ARGUMENT);

@@ -3,9 +3,11 @@
 #include <set>
 
 #include "cases.h"
+#include "decode.h"
 #include "plan.h"
 #include "runner.h"
 #include "split.h"
+#include "validate.h"
 
 namespace namesake::attention {
 namespace {
@@ -50,8 +52,9 @@ TEST(Choice, WhatTmaCannotLoadTakesThePortableKernelAndTheReasonNamesTheTensor) 
   EXPECT_EQ(plan.why().rfind("q ", 0), 0u) << plan.why();
 }
 
-TEST(Choice, EveryCaseHasAKernelOnEveryGpuSinceAmpere) {
+TEST(Choice, EveryCaseOf16BitsHasAKernelOnEveryGpuSinceAmpere) {
   for (const test::Case& c : test::all_cases()) {
+    if (is_fp8(c.dtype)) continue;
     for (const DeviceInfo& device : {kAmpere, kAda, kHopper, kConsumerBlackwell}) {
       Plan plan;
       const Status s = choose(c, device, plan);
@@ -61,6 +64,67 @@ TEST(Choice, EveryCaseHasAKernelOnEveryGpuSinceAmpere) {
       }
     }
   }
+}
+
+TEST(Choice, Fp8TakesTheHopperKernelOrIsRefusedWithTheReason) {
+  int taken = 0, refused = 0;
+  for (const test::Case& c : test::all_cases()) {
+    if (!is_fp8(c.dtype)) continue;
+    Plan plan;
+    const Status s = choose(c, kHopper, plan);
+    if (s.ok()) {
+      taken++;
+      EXPECT_EQ(plan.kernel(), Kernel::hopper);
+    } else {
+      refused++;
+      EXPECT_EQ(s.code, Code::unsupported);
+      EXPECT_NE(s.message.find("; no other kernel takes fp8"), std::string::npos) << s.message;
+      EXPECT_NE(s.message.find("as the Hopper kernel's copies need"),
+                s.message.find("is none that the Hopper kernel's copies take"))
+          << c.name() << ": " << s.message;
+    }
+    const Status elsewhere = choose(c, kAda, plan);
+    EXPECT_EQ(elsewhere.code, Code::unsupported) << c.name();
+    EXPECT_NE(elsewhere.message.find("9.0"), std::string::npos) << elsewhere.message;
+  }
+  EXPECT_GT(taken, 2000);
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, 200);
+}
+
+TEST(Choice, Fp8PromotesInAWorkspaceOnlyWhereSharedMemoryHasNoRoom) {
+  test::Case c = plain();
+  c.dtype = DType::e4m3;
+  c.batch = c.heads_q = c.heads_kv = 1;
+  c.seqlen_q = 64;
+  for (int64_t head_dim : {64, 128, 256}) {
+    for (int64_t seqlen_kv : {kPromoteKeys / 2, 4 * kPromoteKeys}) {
+      c.head_dim = head_dim;
+      c.seqlen_kv = seqlen_kv;
+      Plan plan;
+      ASSERT_TRUE(choose(c, kHopper, plan).ok());
+      const bool expected = head_dim == 256 && seqlen_kv > kPromoteKeys;
+      EXPECT_EQ(plan.workspace_bytes() > 0, expected) << head_dim << ' ' << seqlen_kv;
+      if (expected) {
+        EXPECT_EQ(plan.run(nullptr, plan.workspace_bytes(), nullptr).message.find("the workspace"),
+                  0u);
+      }
+    }
+  }
+}
+
+TEST(Choice, ATransposedVMayNotBePacked) {
+  test::Case c = plain();
+  c.dtype = DType::e4m3;
+  c.v_transposed = true;
+  c.lengths = test::Lengths::packed;
+  c.lengths_q = c.lengths_kv = {40, 30};
+  c.batch = 2;
+  c.seqlen_q = c.seqlen_kv = 40;
+  Plan plan;
+  const Status s = choose(c, kHopper, plan);
+  EXPECT_EQ(s.code, Code::unsupported);
+  EXPECT_NE(s.message.find("not packed"), std::string::npos) << s.message;
 }
 
 TEST(Choice, OlderGpusAreAnErrorThatSaysWhatIsNeeded) {
@@ -129,6 +193,37 @@ TEST(Decoding, HeadsThatShareKeysAreRowsOfOneTile) {
   Plan rows;
   ASSERT_TRUE(choose(decode, kHopper, rows).ok());
   EXPECT_NE(rows.describe().find("grid=24 "), std::string::npos) << rows.describe();
+}
+
+TEST(Decoding, HeadsWithAScaleOfTheirOwnStayHeads) {
+  test::Case decode = plain();
+  decode.dtype = DType::e4m3;
+  decode.seqlen_q = 1;
+  decode.heads_q = 24;
+  decode.heads_kv = 3;
+  const auto rows = [&] {
+    Problem p;
+    EXPECT_TRUE(validate(call_of(decode), p).ok());
+    return rows_from_heads(p).seqlen_q;
+  };
+  EXPECT_EQ(rows(), 8);
+  decode.scales = test::Scales::per_tensor;
+  EXPECT_EQ(rows(), 8);
+  decode.scales = test::Scales::per_head;
+  EXPECT_EQ(rows(), 1);
+  decode.scales = test::Scales::none;
+  decode.o_dtype = DType::e5m2;
+  EXPECT_EQ(rows(), 8);
+  Forward call = call_of(decode);
+  call.o_scale.stride_head = 1;
+  Problem p;
+  ASSERT_TRUE(validate(call, p).ok());
+  EXPECT_EQ(rows_from_heads(p).seqlen_q, 1);
+  // Those of K and V have one for all the heads that share them.
+  call.o_scale = {};
+  call.v_descale = {reinterpret_cast<const float*>(uintptr_t{1} << 44), 3, 1};
+  ASSERT_TRUE(validate(call, p).ok());
+  EXPECT_EQ(rows_from_heads(p).seqlen_q, 8);
 }
 
 TEST(Split, PartsHoldEachKeyOnceAndMasksStayWhereTheyWere) {

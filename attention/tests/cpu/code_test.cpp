@@ -24,13 +24,15 @@ TEST(Code, EveryInstanceIsBuiltForEachArchitecture) {
      : k.symbol.find("4sm90") != std::string::npos ? hopper
                                                    : combine)[k.arch]++;
   }
-  EXPECT_EQ(combine, (std::map<std::string, int>{{"sm_80", 2}, {"sm_90", 2}, {"sm_120", 2}}));
+  EXPECT_EQ(combine, (std::map<std::string, int>{{"sm_80", 4}, {"sm_90", 4}, {"sm_120", 4}}));
   EXPECT_EQ(portable, (std::map<std::string, int>{{"sm_80", 6}, {"sm_90", 6}, {"sm_120", 6}}));
-  EXPECT_EQ(hopper, (std::map<std::string, int>{{"sm_90", 12}}));
+  EXPECT_EQ(hopper, (std::map<std::string, int>{{"sm_90", 24}}));
 }
 
-TEST(Code, NoKernelTouchesLocalMemory) {
+// In fp8 the consumers need more registers than there are outside their loops (docs/attention.md).
+TEST(Code, NoKernelTouchesLocalMemoryUnlessItIsOfFp8) {
   for (const KernelCode& k : kernels()) {
+    if (k.symbol.find("forward8") != std::string::npos) continue;
     EXPECT_EQ(k.frame, 0) << k.arch << " " << k.symbol;
     EXPECT_EQ(k.local, 0) << k.arch << " " << k.symbol;
     EXPECT_GT(k.registers, 0) << k.arch << " " << k.symbol;
@@ -60,7 +62,7 @@ TEST(Code, ThePortableKernelHoldsTheProductsOfOneKeyTile) {
 // A block of keys is computed in two places: the first one, which has no product with V before it,
 // and the loop. A causal mask has a loop of its own for the blocks it cuts.
 TEST(Code, TheHopperKernelHoldsTheProductsOfEachOfItsLoops) {
-  for (DType dtype : {DType::fp16, DType::bf16}) {
+  for (DType dtype : {DType::fp16, DType::bf16, DType::e4m3, DType::e5m2}) {
     for (int head_dim : {64, 128, 256}) {
       for (bool causal : {false, true}) {
         const std::string instance = "DTypeE" + std::to_string(static_cast<int>(dtype)) + "ELi" +
@@ -71,7 +73,11 @@ TEST(Code, TheHopperKernelHoldsTheProductsOfEachOfItsLoops) {
                  k.symbol.find(instance) != std::string::npos;
         });
         ASSERT_NE(k, kernels().end()) << instance;
-        const int products = head_dim / 16 + sm90::tile_for(dtype, head_dim, causal).keys / 16;
+        const int step = is_fp8(dtype) ? 32 : 16;
+        const int halves =
+            is_fp8(dtype) && head_dim == 256 ? 2 : 1;  // of a product with V (fp8.cuh)
+        const int products =
+            head_dim / step + halves * sm90::tile_for(dtype, head_dim, causal).keys / step;
         EXPECT_EQ(k->wgmma, (causal ? 3 : 2) * products) << k->symbol;
         EXPECT_EQ(k->mma, 0) << k->symbol;
       }

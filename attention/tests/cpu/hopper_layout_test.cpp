@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <array>
 #include <map>
 #include <set>
 
@@ -13,9 +14,9 @@
 namespace namesake::attention::sm90 {
 namespace {
 
-std::vector<TileConfig> tiles() {
+std::vector<TileConfig> tiles(std::initializer_list<DType> dtypes = {DType::fp16, DType::bf16}) {
   std::vector<TileConfig> all;
-  for (DType dtype : {DType::fp16, DType::bf16})
+  for (DType dtype : dtypes)
     for (int head_dim = 8; head_dim <= 256; head_dim += 8)
       for (bool causal : {false, true}) all.push_back(tile_for(dtype, head_dim, causal));
   return all;
@@ -39,8 +40,8 @@ Descriptor decoded(uint64_t d) {
 TEST(HopperTile, FitsSharedMemoryAndRegisters) {
   for (const TileConfig& t : tiles()) {
     EXPECT_LE(t.shared_bytes(), kSharedLimit);
-    EXPECT_LE(128 * (t.producer_registers() + t.groups * t.consumer_registers()), 65536);
-    EXPECT_EQ(t.producer_registers() % 8, 0);
+    EXPECT_LE(128 * (t.producer_registers + t.groups * t.consumer_registers()), 65536);
+    EXPECT_EQ(t.producer_registers % 8, 0);
     EXPECT_EQ(t.consumer_registers() % 8, 0);
     EXPECT_LT(t.keys / 2 + t.head_dim / 2, t.consumer_registers());
     EXPECT_EQ(t.keys % 16, 0);
@@ -169,6 +170,260 @@ TEST(HopperFragment, IsStoredWhereTheLayoutWantsIt) {
           }
         }
       }
+    }
+  }
+}
+
+// ---- fp8 ----------------------------------------------------------------------------------------
+
+constexpr int kHeadDims[] = {64, 128, 256};
+
+std::vector<TileConfig> tiles_of_fp8() {
+  return tiles({DType::e4m3, DType::e5m2});
+}
+
+TEST(HopperTile, OfFp8FitsSharedMemoryAndRegisters) {
+  for (const TileConfig& t : tiles_of_fp8()) {
+    EXPECT_LE(t.shared_bytes(), kSharedLimit);
+    EXPECT_LE(128 * (t.producer_registers + t.groups * t.consumer_registers()), 65536);
+    EXPECT_EQ(t.producer_registers % 8, 0);
+    EXPECT_EQ(t.consumer_registers() % 8, 0);
+    EXPECT_EQ(t.keys % 32, 0);
+    EXPECT_LE(t.keys, 224);  // what the suite's bounds reckon with
+    EXPECT_GE(t.q_units, t.groups);
+    EXPECT_GE(t.raw_stages, 1);
+    EXPECT_EQ(t, tile_for(t.dtype, t.head_dim, t.causal));
+    for (int offset : {t.q_offset(), t.k_offset(), t.v_offset(), t.raw_offset(), t.q_unit_bytes(),
+                       t.kv_stage_bytes(), t.v_stage_bytes(), turned_block_bytes(t.head_dim)})
+      EXPECT_EQ(offset % kTileAlignment, 0);
+  }
+}
+
+// Two orders of sixteen things, each of which holds every one once.
+TEST(HopperTurned, OrdersArePermutations) {
+  std::set<int> rows, positions;
+  for (int i = 0; i < 256; i++) {
+    EXPECT_EQ(turned_row(i) / 16, i / 16);
+    EXPECT_EQ(turned_position(i) / 16, i / 16);
+    rows.insert(turned_row(i));
+    positions.insert(turned_position(i));
+  }
+  EXPECT_EQ(rows.size(), 256u);
+  EXPECT_EQ(positions.size(), 256u);
+}
+
+TEST(HopperTurned, EachElementHasItsOwnPlaceAndTheOnesHaveTheRest) {
+  for (int head_dim : kHeadDims) {
+    for (int keys = 64; keys <= 224; keys += 32) {
+      std::set<uint32_t> places;
+      for (int key = 0; key < keys; key++)
+        for (int column = 0; column < head_dim; column++)
+          places.insert(turned_offset(head_dim, key, column));
+      EXPECT_EQ(places.size(), static_cast<size_t>(keys) * head_dim);
+      for (uint32_t place : places) {
+        ASSERT_LT(place, static_cast<uint32_t>(turned_blocks(keys) * turned_block_bytes(head_dim)));
+        ASSERT_LT(place % turned_block_bytes(head_dim),
+                  static_cast<uint32_t>(head_dim * kRowBytes));
+      }
+    }
+  }
+}
+
+// The copy engine exclusive-ors the chunk's bits of an address with those of the 128-byte line.
+uint32_t hardware_swizzle_of(uint32_t bytes, uint32_t address) {
+  return address ^ (address >> 7 & (bytes / kChunkBytes - 1)) << 4;
+}
+
+TEST(HopperLayout, OfNarrowRowsIsWhatTheCopyEngineWrites) {
+  for (uint32_t bytes : {32u, 64u, 128u}) {
+    std::set<uint32_t> places;
+    for (uint32_t row = 0; row < 256; row++) {
+      for (uint32_t chunk = 0; chunk < bytes / kChunkBytes; chunk++) {
+        const uint32_t place = swizzled_in(bytes, row, chunk);
+        EXPECT_EQ(place, hardware_swizzle_of(bytes, row * bytes + chunk * kChunkBytes));
+        places.insert(place);
+      }
+    }
+    EXPECT_EQ(places.size(), 256 * bytes / kChunkBytes);
+    EXPECT_EQ(*places.rbegin() + kChunkBytes, 256 * bytes);
+  }
+  for (uint32_t row = 0; row < 256; row++)
+    for (uint32_t chunk = 0; chunk < 8; chunk++)
+      EXPECT_EQ(swizzled_in(128, row, chunk), swizzled(row, chunk));
+}
+
+// wgmma's own swizzle of a K-major operand in rows of 64 or 128 bytes is the copy engine's.
+TEST(HopperDescriptor, NamesTheBytesOfQAndKInEachStepOfFp8) {
+  constexpr uint32_t kBase = 5 * kTileAlignment;
+  for (const TileConfig& t : tiles_of_fp8()) {
+    const int bytes = t.row_bytes();
+    for (int rows : {kGroupRows, t.keys}) {
+      for (int step = 0; step < t.head_dim / 32; step++) {
+        const Descriptor d =
+            decoded(descriptor8(descriptor_low(kBase) + k_major_step8(rows, bytes, step), bytes));
+        ASSERT_EQ(d.swizzle, bytes == 64 ? 2u : 1u);
+        for (int row = 0; row < rows; row++) {
+          for (int k = 0; k < 32; k++) {
+            const uint32_t address = d.start + row / 8 * d.stride + row % 8 * bytes + k;
+            const int column = step * 32 + k, in_block = column % bytes;
+            ASSERT_EQ(hardware_swizzle_of(bytes, address),
+                      kBase + column / bytes * rows * bytes +
+                          swizzled_in(bytes, row, in_block / kChunkBytes) + in_block % kChunkBytes);
+          }
+        }
+      }
+    }
+  }
+}
+
+// What the product reads at (row n, byte k) of a step, for each k of the step and each row.
+uint32_t turned_byte(int head_dim, int step, int row, int k) {
+  const Descriptor d = decoded(descriptor8(turned_step(head_dim, step), kRowBytes));
+  return hardware_swizzle_of(128, d.start + row / 8 * d.stride + row % 8 * kRowBytes + k);
+}
+
+// The key in byte k of a step of the A operand, m64nNk32: a thread's words a0 … a3 hold bytes
+// 4t … 4t + 3 of its row, its row + 8, and 16 bytes further of both; fp8.cuh packs them from the
+// scores of sixteen keys each.
+int packed_key(int step, int k) {
+  const int sixteen = 2 * step + k / 16, t = k % 16 / 4;
+  constexpr int kScoresOfWord[] = {0, 1, 4, 5};  // and 2, 3, 6, 7 of the row + 8
+  const int score = sixteen * 8 + kScoresOfWord[k % 4];
+  EXPECT_EQ(fragment_row(t, score), 0);
+  EXPECT_EQ(fragment_row(t, score + 2), 8);
+  EXPECT_EQ(fragment_column(t, score + 2), fragment_column(t, score));
+  return fragment_column(t, score);
+}
+
+TEST(HopperTurned, ProductsMeetEachKeyWithItsProbability) {
+  for (int head_dim : kHeadDims) {
+    for (int keys = 64; keys <= 224; keys += 32) {
+      for (int step = 0; step < keys / 32; step++)
+        for (int k = 0; k < 32; k++)
+          for (int column = 0; column < head_dim; column++)
+            ASSERT_EQ(turned_byte(head_dim, step, turned_row(column), k),
+                      turned_offset(head_dim, packed_key(step, k), column));
+    }
+  }
+}
+
+// A thread's accumulators 8J … 8J + 7, in the order 0, 4, 1, 5, are four consecutive columns.
+TEST(HopperTurned, AccumulatorsHoldConsecutiveColumns) {
+  constexpr int kOrder[] = {0, 4, 1, 5};
+  for (int thread = 0; thread < 128; thread++)
+    for (int sixteenth = 0; sixteenth < 16; sixteenth++)
+      for (int j = 0; j < 4; j++)
+        for (int half = 0; half < 2; half++) {
+          const int i = sixteenth * 8 + kOrder[j] + 2 * half;
+          EXPECT_EQ(fragment_column(thread, i),
+                    turned_row(turned_fragment_column(thread, sixteenth) + j));
+          EXPECT_EQ(fragment_row(thread, i), fragment_row(thread, 2 * half));
+        }
+}
+
+// Turning, byte by byte, with what the instructions do to a warp's registers.
+using Memory = std::map<uint32_t, int>;  // where, and which element: key * 256 + column
+using Word = std::array<int, 4>;
+
+// ldmatrix.x4.trans: matrix m's row r is the 16 bytes at lane 8 m + r's address; lane l gets, of
+// its columns of 16 bits, column l / 4 of rows 2 (l % 4) and 2 (l % 4) + 1.
+Word loaded_transposed(const Memory& memory, const std::array<uint32_t, 32>& address, int matrix,
+                       int lane) {
+  Word word;
+  for (int half = 0; half < 2; half++)
+    for (int byte = 0; byte < 2; byte++)
+      word[half * 2 + byte] =
+          memory.at(address[matrix * 8 + lane % 4 * 2 + half] + lane / 4 * 2 + byte);
+  return word;
+}
+
+// stmatrix.x4: the other way, not transposed: lane l's word is bytes 4 (l % 4) … of row l / 4.
+void store_matrix(Memory& memory, const std::array<uint32_t, 32>& address, int matrix, int lane,
+                  const Word& word) {
+  for (int byte = 0; byte < 4; byte++)
+    memory[address[matrix * 8 + lane / 4] + lane % 4 * 4 + byte] = word[byte];
+}
+
+Word permuted(const Word& a, const Word& b, std::array<int, 4> order) {
+  Word word;
+  for (int i = 0; i < 4; i++) word[i] = order[i] < 4 ? a[order[i]] : b[order[i] - 4];
+  return word;
+}
+
+void expect_turned(const Memory& turned, int head_dim, int keys) {
+  for (int key = 0; key < keys; key++) {
+    for (int column = 0; column < head_dim; column++) {
+      const auto found = turned.find(turned_offset(head_dim, key, column));
+      ASSERT_NE(found, turned.end());
+      ASSERT_EQ(found->second, key * 256 + column);
+    }
+  }
+  EXPECT_EQ(turned.size(), static_cast<size_t>(keys) * head_dim);
+}
+
+TEST(HopperTurned, RowsAreTurnedByMatricesOfTwoColumnsAnElement) {
+  for (int head_dim : kHeadDims) {
+    for (int keys = 64; keys <= 224; keys += 32) {
+      const uint32_t bytes = head_dim == 64 ? 64 : 128;
+      Memory raw, turned;
+      for (int key = 0; key < keys; key++)
+        for (int column = 0; column < head_dim; column++)
+          raw[column / bytes * keys * bytes +
+              swizzled_in(bytes, key, column % bytes / kChunkBytes) + column % kChunkBytes] =
+              key * 256 + column;
+      for (int sixteen = 0; sixteen < keys / 16; sixteen++) {
+        for (int pair = 0; pair < head_dim / 32; pair++) {
+          std::array<uint32_t, 32> from, to;
+          for (int lane = 0; lane < 32; lane++) {
+            const int matrix = lane / 8, row = lane % 8, pairs = static_cast<int>(bytes) / 32;
+            from[lane] = pair / pairs * keys * bytes +
+                         swizzled_in(bytes, sixteen * 16 + matrix % 2 * 8 + row,
+                                     pair % pairs * 2 + matrix / 2);
+            to[lane] = sixteen / 8 * turned_block_bytes(head_dim) +
+                       swizzled(pair * 32 + matrix * 8 + row, sixteen % 8);
+          }
+          for (int lane = 0; lane < 32; lane++) {
+            std::array<Word, 4> w;
+            for (int m = 0; m < 4; m++) w[m] = loaded_transposed(raw, from, m, lane);
+            store_matrix(turned, to, 0, lane, permuted(w[0], w[1], {0, 2, 4, 6}));
+            store_matrix(turned, to, 1, lane, permuted(w[0], w[1], {1, 3, 5, 7}));
+            store_matrix(turned, to, 2, lane, permuted(w[2], w[3], {0, 2, 4, 6}));
+            store_matrix(turned, to, 3, lane, permuted(w[2], w[3], {1, 3, 5, 7}));
+          }
+        }
+      }
+      expect_turned(turned, head_dim, keys);
+    }
+  }
+}
+
+TEST(HopperTurned, ColumnsAreTurnedByHalfWords) {
+  for (int head_dim : kHeadDims) {
+    for (int keys = 64; keys <= 224; keys += 32) {
+      const int box = transposed_box(keys);
+      ASSERT_EQ(keys % box, 0);
+      Memory raw, turned;
+      for (int key = 0; key < keys; key++)
+        for (int column = 0; column < head_dim; column++)
+          raw[key / box * head_dim * box + swizzled_in(box, column, key % box / kChunkBytes) +
+              key % kChunkBytes] = key * 256 + column;
+      for (int column = 0; column < head_dim; column++) {
+        for (int chunk = 0; chunk < keys / kChunkBytes; chunk++) {
+          // The chunk's address is that of chunk 0 with the chunk's bits flipped.
+          const int chunks = box / kChunkBytes;
+          const uint32_t from = (swizzled_in(box, column, 0) ^ (chunk % chunks * kChunkBytes)) +
+                                chunk / chunks * head_dim * box;
+          const uint32_t to = (swizzled(turned_row(column), 0) ^ (chunk % 8 * kChunkBytes)) +
+                              chunk / 8 * turned_block_bytes(head_dim);
+          std::array<Word, 4> w;
+          for (int i = 0; i < 16; i++) w[i / 4][i % 4] = raw.at(from + i);
+          const Word out[] = {
+              permuted(w[0], w[2], {0, 1, 4, 5}), permuted(w[0], w[2], {2, 3, 6, 7}),
+              permuted(w[1], w[3], {0, 1, 4, 5}), permuted(w[1], w[3], {2, 3, 6, 7})};
+          for (int i = 0; i < 16; i++) turned[to + i] = out[i / 4][i % 4];
+        }
+      }
+      expect_turned(turned, head_dim, keys);
     }
   }
 }

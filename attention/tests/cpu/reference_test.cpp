@@ -10,11 +10,12 @@ namespace namesake::attention {
 namespace {
 
 using reference::from_double;
+using reference::from_double_held;
 using reference::to_double;
 using test::host_call;
 using test::HostCall;
 
-constexpr DType kTypes[] = {DType::fp16, DType::bf16};
+constexpr DType kTypes[] = {DType::fp16, DType::bf16}, kFp8[] = {DType::e4m3, DType::e5m2};
 
 void run(HostCall& h) {
   Plan plan;
@@ -36,10 +37,14 @@ Row naive_row(const HostCall& h, int64_t batch, int64_t head, int64_t row, int64
               int64_t length_kv) {
   const Forward& f = h.call;
   const auto at = [&](const Tensor& t, int64_t s, int64_t head, int64_t d) {
-    return to_double(
-        static_cast<const uint16_t*>(
-            t.data)[batch * t.stride_batch + s * t.stride_seq + head * t.stride_head + d],
-        f.dtype);
+    return reference::load(
+        t.data, batch * t.stride_batch + s * t.stride_seq + head * t.stride_head + d, f.dtype);
+  };
+  const auto value = [&](int64_t s, int64_t head, int64_t d) {
+    return f.v_transposed ? at(f.v, d, head, s) : at(f.v, s, head, d);
+  };
+  const auto factor = [&](const Scale& scale, int64_t head) {
+    return scale.data ? scale.data[batch * scale.stride_batch + head * scale.stride_head] : 1.0;
   };
   const int64_t head_kv = head * f.heads_kv / f.heads_q;
   const double scale = f.softmax_scale > 0
@@ -51,15 +56,16 @@ Row naive_row(const HostCall& h, int64_t batch, int64_t head, int64_t row, int64
     double dot = 0;
     for (int64_t d = f.head_dim - 1; d >= 0; d--)
       dot += at(f.q, row, head, d) * at(f.k, j, head_kv, d);
-    scores.push_back(scale * dot);
+    scores.push_back(scale * dot * factor(f.q_descale, head) * factor(f.k_descale, head_kv));
   }
   Row result{std::vector<double>(f.head_dim, 0.0), -std::numeric_limits<double>::infinity()};
   for (size_t j = 0; j < scores.size(); j++) {
     double inverse = 0;
     for (double s : scores) inverse += std::exp(s - scores[j]);
-    for (int64_t d = 0; d < f.head_dim; d++) result.o[d] += at(f.v, j, head_kv, d) / inverse;
+    for (int64_t d = 0; d < f.head_dim; d++) result.o[d] += value(j, head_kv, d) / inverse;
     if (j == 0) result.lse = scores[0] + std::log(inverse);
   }
+  for (double& x : result.o) x *= factor(f.v_descale, head_kv) * factor(f.o_scale, head);
   return result;
 }
 
@@ -67,13 +73,17 @@ Row naive_row(const HostCall& h, int64_t batch, int64_t head, int64_t row, int64
 // one.
 void expect_row(const HostCall& h, int64_t batch, int64_t head, int64_t row, const Row& want) {
   const Forward& f = h.call;
-  const uint16_t* o = static_cast<const uint16_t*>(f.o.data) + batch * f.o.stride_batch +
-                      row * f.o.stride_seq + head * f.o.stride_head;
+  const int64_t first = batch * f.o.stride_batch + row * f.o.stride_seq + head * f.o.stride_head;
+  const auto rounded = [&](double x) {
+    return to_double(is_fp8(f.o_dtype) ? from_double_held(x, f.o_dtype) : from_double(x, f.o_dtype),
+                     f.o_dtype);
+  };
   for (int64_t d = 0; d < f.head_dim; d++) {
-    const uint16_t below = from_double(want.o[d] * (1 - 1e-12) - 1e-300, f.dtype);
-    const uint16_t above = from_double(want.o[d] * (1 + 1e-12) + 1e-300, f.dtype);
-    ASSERT_TRUE(o[d] == below || o[d] == above) << "row " << row << " column " << d << ": "
-                                                << to_double(o[d], f.dtype) << " for " << want.o[d];
+    const double have = reference::load(f.o.data, first + d, f.o_dtype);
+    const double below = rounded(want.o[d] * (1 - 1e-12) - 1e-300);
+    const double above = rounded(want.o[d] * (1 + 1e-12) + 1e-300);
+    ASSERT_TRUE(have == below || have == above)
+        << "row " << row << " column " << d << ": " << have << " for " << want.o[d];
   }
   const float lse = h.lse[(batch * f.heads_q + head) * f.seqlen_q + row];
   if (std::isinf(want.lse)) {
@@ -97,6 +107,60 @@ TEST(Reference, AgreesWithASecondFormula) {
       }
     }
   }
+}
+
+TEST(Reference, AgreesWithASecondFormulaInFp8) {
+  const std::vector<float> by_head = {0.5f, 2, 0.75f, 1.5f, 3, 1, 0.25f, 1.25f};
+  for (DType dtype : kFp8) {
+    for (DType o_dtype : {DType::fp16, DType::bf16, DType::e4m3, DType::e5m2}) {
+      for (bool transposed : {false, true}) {
+        HostCall h = host_call(dtype, 2, 9, 33, 4, 2, 24);
+        Forward& f = h.call;
+        f.causal = transposed;
+        f.o_dtype = o_dtype;
+        f.q_descale = {by_head.data(), 4, 1};
+        f.k_descale = {by_head.data(), 0, 3};
+        f.v_descale = {by_head.data() + 1, 2, 1};
+        if (is_fp8(o_dtype)) f.o_scale = {by_head.data() + 4, 0, 1};
+        if (transposed) {
+          f.v_transposed = true;
+          f.v.stride_seq = 33;
+          f.v.stride_head = 24 * 33;
+          f.v.stride_batch = 2 * 24 * 33;
+        }
+        run(h);
+        for (int b = 0; b < 2; b++)
+          for (int head = 0; head < 4; head++)
+            for (int row = 0; row < 9; row++)
+              expect_row(h, b, head, row, naive_row(h, b, head, row, 9, 33));
+      }
+    }
+  }
+}
+
+TEST(Reference, HoldsAnFp8OutputToTheLargestNumber) {
+  const float much = 1e30f;
+  for (DType dtype : kFp8) {
+    HostCall h = host_call(dtype, 1, 3, 5, 1, 1, 8);
+    h.call.o_scale.data = &much;
+    run(h);
+    for (int i = 0; i < 3 * 8; i++)
+      EXPECT_EQ(std::fabs(reference::load(h.o.data(), i, dtype)), reference::largest(dtype));
+  }
+}
+
+TEST(Reference, ScalesThatAreNoPositiveNumbersAreErrors) {
+  HostCall h = host_call(DType::e4m3, 2, 3, 5, 2, 1, 8);
+  const std::vector<float> scales = {1, 2, 3, -4};
+  h.call.o_scale = {scales.data(), 2, 1};
+  Plan plan;
+  EXPECT_EQ(prepare(h.call, plan).message,
+            "o_scale of sequence 1, head 1 is -4.000000: give a positive number");
+  h.call.o_scale = {};
+  const float nan = NAN;
+  h.call.v_descale.data = &nan;
+  EXPECT_EQ(prepare(h.call, plan).message,
+            "v_descale of sequence 0, head 0 is nan: give a positive number");
 }
 
 TEST(Reference, TakesTheScaleItIsGiven) {
@@ -235,6 +299,72 @@ TEST(Element, RoundsToTheNearestAndTiesToEven) {
     EXPECT_EQ(from_double(largest + step / 2, dtype), infinity);
     EXPECT_EQ(from_double(std::nextafter(largest + step / 2, 0), dtype), infinity - 1);
     EXPECT_EQ(from_double(1e300, dtype), infinity);
+    EXPECT_EQ(from_double(1e-300, dtype), 0);
+  }
+}
+
+TEST(Element, Fp8HasTheNumbersOfItsDefinition) {
+  for (uint16_t sign : {0, 0x80}) {
+    const double s = sign ? -1 : 1;
+    for (uint16_t code = 0; code < 0x80; code++) {
+      const double e4m3 = to_double(sign | code, DType::e4m3),
+                   e5m2 = to_double(sign | code, DType::e5m2);
+      if (code == 0x7f) {
+        EXPECT_TRUE(std::isnan(e4m3));
+      } else {
+        EXPECT_EQ(e4m3,
+                  s * (code < 8 ? code * 0x1p-9 : (1 + code % 8 / 8.0) * std::exp2(code / 8 - 7)));
+      }
+      if (code > 0x7c) {
+        EXPECT_TRUE(std::isnan(e5m2));
+      } else if (code == 0x7c) {
+        EXPECT_EQ(e5m2, s * INFINITY);
+      } else {
+        // e5m2 is the upper half of fp16.
+        EXPECT_EQ(e5m2, to_double(static_cast<uint16_t>((sign | code) << 8), DType::fp16));
+      }
+    }
+  }
+  EXPECT_EQ(reference::largest(DType::e4m3), 448);
+  EXPECT_EQ(reference::largest(DType::e5m2), 57344);
+}
+
+TEST(Element, EveryFp8NumberSurvivesTheWayToDoubleAndBack) {
+  for (DType dtype : kFp8) {
+    for (uint16_t bits = 0; bits < 0x100; bits++) {
+      const double x = to_double(bits, dtype);
+      if (std::isnan(x)) {
+        EXPECT_TRUE(std::isnan(to_double(from_double(x, dtype), dtype)));
+        EXPECT_TRUE(std::isnan(to_double(from_double_held(x, dtype), dtype)));
+        continue;
+      }
+      EXPECT_EQ(from_double(x, dtype), bits);
+      if (std::isfinite(x)) {
+        EXPECT_EQ(from_double_held(x, dtype), bits);
+      }
+    }
+  }
+}
+
+TEST(Element, Fp8RoundsToTheNearestAndTiesToEven) {
+  for (DType dtype : kFp8) {
+    const double largest = reference::largest(dtype);
+    const uint16_t last = from_double(largest, dtype);
+    for (uint16_t bits = 0; bits < last; bits++) {
+      const double low = to_double(bits, dtype), high = to_double(bits + 1, dtype),
+                   middle = (low + high) / 2;
+      EXPECT_EQ(from_double(middle, dtype), bits % 2 ? bits + 1 : bits);
+      EXPECT_EQ(from_double(std::nextafter(middle, low), dtype), bits);
+      EXPECT_EQ(from_double(-std::nextafter(middle, high), dtype), 0x80 | (bits + 1));
+    }
+    // Past the last one: what lies beyond the numbers, or the last one itself.
+    const double step = largest - to_double(last - 1, dtype);
+    EXPECT_EQ(from_double(std::nextafter(largest + step / 2, 0), dtype), last);
+    for (double x : {largest + step, 1e300, static_cast<double>(INFINITY)}) {
+      EXPECT_FALSE(std::isfinite(to_double(from_double(x, dtype), dtype)));
+      EXPECT_EQ(from_double_held(x, dtype), last);
+      EXPECT_EQ(from_double_held(-x, dtype), 0x80 | last);
+    }
     EXPECT_EQ(from_double(1e-300, dtype), 0);
   }
 }

@@ -11,7 +11,7 @@
 namespace namesake::attention::test {
 
 struct HostCall {
-  std::vector<uint16_t> q, k, v, o;
+  std::vector<uint16_t> q, k, v, o;  // 8-bit elements fill the first half
   std::vector<float> lse;
   Forward call;
 };
@@ -20,7 +20,8 @@ inline std::vector<uint16_t> normal(size_t elements, DType dtype, uint32_t seed,
   std::mt19937 generator(seed);
   std::normal_distribution<double> distribution(0, sigma);
   std::vector<uint16_t> values(elements);
-  for (uint16_t& x : values) x = reference::from_double(distribution(generator), dtype);
+  for (size_t i = 0; i < elements; i++)
+    reference::store(values.data(), static_cast<int64_t>(i), dtype, distribution(generator));
   return values;
 }
 
@@ -35,7 +36,7 @@ inline HostCall host_call(DType dtype, int64_t batch, int64_t seqlen_q, int64_t 
   h.o.assign(elements_q, 0xffff);
   h.lse.assign(batch * heads_q * seqlen_q, -1);
   Forward& f = h.call;
-  f.dtype = dtype;
+  f.dtype = f.o_dtype = dtype;
   f.batch = batch;
   f.seqlen_q = seqlen_q;
   f.seqlen_kv = seqlen_kv;

@@ -32,6 +32,25 @@ int32_t* lengths() {
   return reinterpret_cast<int32_t*>(uintptr_t{5} << 32);
 }
 
+const float* number() {
+  return reinterpret_cast<const float*>(uintptr_t{6} << 32);
+}
+
+// Of fp8: whatever lies at odd addresses and strides is fine.
+Forward good_fp8() {
+  Forward f = good();
+  f.dtype = DType::e4m3;
+  f.o_dtype = DType::e5m2;
+  for (Tensor* t : {&f.q, &f.k, &f.v, &f.o}) {
+    t->data = static_cast<char*>(t->data) + 1;
+    t->stride_seq++;
+    t->stride_batch += 100;
+  }
+  f.q_descale = f.o_scale = {number(), 4, 1};
+  f.k_descale = f.v_descale = {number(), 0, 0};
+  return f;
+}
+
 std::string message_of(const Forward& f) {
   Problem p;
   return validate(f, p).message;
@@ -62,8 +81,14 @@ TEST(Validate, EachMistakeHasItsSentence) {
        [](Forward& f) { f.softmax_scale = -1; }},
       {"softmax_scale is nan: give a positive number, or 0 for 1/sqrt(head_dim)",
        [](Forward& f) { f.softmax_scale = NAN; }},
-      {"fp8 is not supported yet: give fp16 or bf16", [](Forward& f) { f.dtype = DType::e4m3; }},
-      {"fp8 is not supported yet: give fp16 or bf16", [](Forward& f) { f.dtype = DType::e5m2; }},
+      {"q_descale is given and dtype is bf16: only fp8 takes scales",
+       [](Forward& f) { f.q_descale.data = number(); }},
+      {"o_scale is given and dtype is bf16: only fp8 takes scales",
+       [](Forward& f) { f.o_scale.data = number(); }},
+      {"v_transposed is true and dtype is bf16: only fp8 takes a transposed v",
+       [](Forward& f) { f.v_transposed = true; }},
+      {"promote_keys is -1 and dtype is bf16: only fp8 has sums to promote, leave it 0",
+       [](Forward& f) { f.promote_keys = kNeverPromote; }},
       {"dtype is 77, which names no element type",
        [](Forward& f) { f.dtype = static_cast<DType>(77); }},
       {"q is null: give its address", [](Forward& f) { f.q.data = nullptr; }},
@@ -101,6 +126,63 @@ TEST(Validate, EachMistakeHasItsSentence) {
     wrong.change(f);
     EXPECT_EQ(message_of(f), wrong.message);
   }
+}
+
+TEST(Validate, EachMistakeInFp8HasItsSentence) {
+  const Wrong wrongs[] = {
+      {"o_dtype is 9, which names no element type",
+       [](Forward& f) { f.o_dtype = static_cast<DType>(9); }},
+      {"o_scale is given and o_dtype is fp16: only an fp8 o is scaled",
+       [](Forward& f) { f.o_dtype = DType::fp16; }},
+      {"o does not start at a multiple of its element's size",
+       [](Forward& f) { f.o_dtype = DType::bf16, f.o_scale = {}; }},
+      {"promote_keys is -2: give 0 to 1073741824", [](Forward& f) { f.promote_keys = -2; }},
+      {"promote_keys is 1073741825: give 0 to 1073741824",
+       [](Forward& f) { f.promote_keys = (1 << 30) + 1; }},
+      {"k_descale does not start at a multiple of 4 bytes",
+       [](Forward& f) { f.k_descale.data = reinterpret_cast<const float*>(uintptr_t{6}); }},
+      {"q_descale.stride_head is -1: strides may not be negative",
+       [](Forward& f) { f.q_descale.stride_head = -1; }},
+      {"v_descale.stride_batch is 9223372036854775807: no memory is that large",
+       [](Forward& f) { f.v_descale.stride_batch = INT64_MAX; }},
+      {"v.stride_seq is 72057594037927936: no memory is that large",
+       [](Forward& f) { f.v_transposed = true, f.v.stride_seq = int64_t{1} << 56; }},
+  };
+  EXPECT_EQ(message_of(good_fp8()), "");
+  for (const Wrong& wrong : wrongs) {
+    Forward f = good_fp8();
+    wrong.change(f);
+    EXPECT_EQ(message_of(f), wrong.message);
+  }
+}
+
+TEST(Validate, PromotesAfterTheDefaultUnlessToldOtherwise) {
+  Forward f = good_fp8();
+  Problem p;
+  ASSERT_TRUE(validate(f, p).ok());
+  EXPECT_EQ(p.promote_keys, kPromoteKeys);
+  f.promote_keys = kNeverPromote;
+  ASSERT_TRUE(validate(f, p).ok());
+  EXPECT_EQ(p.promote_keys, 0);
+  f.promote_keys = 77;
+  ASSERT_TRUE(validate(f, p).ok());
+  EXPECT_EQ(p.promote_keys, 77);
+}
+
+TEST(Validate, OtherTypesComeOutAsTheyWentIn) {
+  Forward f = good();
+  f.o_dtype = DType::e4m3;
+  Problem p;
+  ASSERT_TRUE(validate(f, p).ok());
+  EXPECT_EQ(p.o_dtype, DType::bf16);
+}
+
+TEST(Validate, ATransposedValueWithoutKeysNeedsNoAddress) {
+  Forward f = good_fp8();
+  f.v_transposed = true;
+  f.seqlen_kv = 0;
+  f.k.data = f.v.data = nullptr;
+  EXPECT_EQ(message_of(f), "");
 }
 
 TEST(Validate, FillsInWhatWasLeftOpen) {

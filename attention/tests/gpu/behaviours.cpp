@@ -42,6 +42,28 @@ Case divided_sample(int64_t head_dim, bool causal) {
   return c;
 }
 
+// The same in fp8, with promotions that some of the sequences are too short for: 300 keys are too
+// few at 320 a promotion, whatever the length of a block of keys.
+template <Case (*kMake)(int64_t, bool), DType kType>
+Case in_fp8(int64_t head_dim, bool causal) {
+  Case c = kMake(head_dim, causal);
+  c.dtype = kType;
+  c.o_dtype = kType == DType::e4m3 ? DType::bf16 : DType::e5m2;
+  c.scales = Scales::per_head;
+  c.promote_keys = 320;
+  for (int32_t& n : c.lengths_kv)
+    if (n == 129) n = 300;
+  return c;
+}
+
+template <Case (*kMake)(int64_t, bool), DType kType>
+Case with_transposed_v(int64_t head_dim, bool causal) {
+  Case c = in_fp8<kMake, kType>(head_dim, causal);
+  c.v_transposed = true;
+  c.lengths = Lengths::padded;  // packed ones would begin where no copy can
+  return c;
+}
+
 // A call that was prepared for one kernel, with a workspace of its own.
 struct Ready {
   Plan plan;
@@ -123,13 +145,16 @@ std::string sequences_are_the_same_alone(Arena& arena) {
         int64_t row_q = 0, row_kv = 0;
         for (size_t b = 0; b < c.lengths_q.size(); b++) {
           Forward alone = stage.call;
-          const auto from = [](Tensor& t, int64_t row) {
-            t.data = static_cast<uint16_t*>(t.data) + row * t.stride_seq;
+          const auto from = [](Tensor& t, int64_t elements, DType dtype) {
+            t.data = static_cast<char*>(t.data) + elements * bytes_of(dtype);
           };
-          from(alone.q, row_q);
-          from(alone.k, row_kv);
-          from(alone.v, row_kv);
-          from(alone.o, row_q);
+          from(alone.q, row_q * alone.q.stride_seq, c.dtype);
+          from(alone.k, row_kv * alone.k.stride_seq, c.dtype);
+          from(alone.v, row_kv * (c.v_transposed ? 1 : alone.v.stride_seq), c.dtype);
+          from(alone.o, row_q * alone.o.stride_seq, c.output_dtype());
+          for (Scale* scale :
+               {&alone.q_descale, &alone.k_descale, &alone.v_descale, &alone.o_scale})
+            if (scale->data) scale->data += b * scale->stride_batch;
           alone.lse += row_q;
           alone.lse_stride_head = alone.total_q;
           alone.lse_stride_batch = alone.total_q * alone.heads_q;
@@ -150,9 +175,10 @@ std::string sequences_are_the_same_alone(Arena& arena) {
       });
 }
 
+template <Case (*kMake)(int64_t, bool)>
 std::string graphs_replay(Arena& arena) {
   return over_samples(
-      arena, packed_sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
+      arena, kMake, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
         constexpr int kReplays = 3;
         Sum* sums = arena.take<Sum>(1 + kReplays);
         cudaStream_t stream;
@@ -191,9 +217,10 @@ std::string graphs_replay(Arena& arena) {
 }
 
 // One plan, run by four threads on streams of their own at the same time, each into its own output.
+template <Case (*kMake)(int64_t, bool)>
 std::string threads_share_a_plan(Arena& arena) {
   return over_samples(
-      arena, sample, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
+      arena, kMake, [&](const Stage& stage, const Ready& r, Kernel kernel) -> std::string {
         constexpr int kThreads = 4, kRuns = 8;
         Sum* sums = arena.take<Sum>(1 + kThreads);
         check(cudaMemset(sums, 0, (1 + kThreads) * sizeof(Sum)), "clearing");
@@ -244,10 +271,13 @@ std::string threads_share_a_plan(Arena& arena) {
 // thousand may.
 std::string oracle_agrees_with_the_cpu(Arena& arena) {
   std::string complaints;
-  for (DType dtype : {DType::bf16, DType::fp16}) {
+  for (DType dtype : {DType::bf16, DType::fp16, DType::e4m3, DType::e5m2}) {
     for (auto make : {sample, packed_sample}) {
       Case c = make(72, true);
       c.dtype = dtype;
+      c.o_dtype = c.lengths == Lengths::packed ? dtype : DType::fp16;
+      c.scales = is_fp8(dtype) ? Scales::per_head : Scales::none;
+      c.v_transposed = dtype == DType::e5m2;
       c.heads_q = 4;
       c.heads_kv = 2;
       c.layout = Layout::gaps;
@@ -266,25 +296,38 @@ std::string oracle_agrees_with_the_cpu(Arena& arena) {
             "reading");
 
       const Layouts l = layouts_of(c);
-      const auto download = [](const Tensor& t, int64_t first, int64_t elements) {
-        std::vector<uint16_t> host(elements);
-        check(cudaMemcpy(host.data(), static_cast<uint16_t*>(t.data) - first, elements * 2,
+      const int bytes = bytes_of(dtype), bytes_o = bytes_of(c.output_dtype());
+      const auto download = [&](const Tensor& t, int64_t first, int64_t elements) {
+        std::vector<char> host(elements * bytes);
+        check(cudaMemcpy(host.data(), static_cast<char*>(t.data) - first * bytes, host.size(),
                          cudaMemcpyDeviceToHost),
               "reading");
         return host;
       };
       auto q = download(p.q, l.first_q, l.elements_q), k = download(p.k, l.first_kv, l.elements_kv),
-           v = download(p.v, l.first_kv, l.elements_kv);
-      std::vector<uint16_t> out(l.elements_q);
+           v = download(p.v, l.first_v, l.elements_v);
+      std::vector<char> out(l.elements_q * bytes_o);
       std::vector<float> out_lse(rows);
       std::vector<int32_t> lengths_q = {0}, lengths_kv = {0};
       for (int32_t n : c.lengths_q) lengths_q.push_back(lengths_q.back() + n);
       for (int32_t n : c.lengths_kv) lengths_kv.push_back(lengths_kv.back() + n);
       Forward call = stage.call;
-      call.q.data = q.data() + l.first_q;
-      call.k.data = k.data() + l.first_kv;
-      call.v.data = v.data() + l.first_kv;
-      call.o.data = out.data() + l.first_q;
+      call.q.data = q.data() + l.first_q * bytes;
+      call.k.data = k.data() + l.first_kv * bytes;
+      call.v.data = v.data() + l.first_v * bytes;
+      call.o.data = out.data() + l.first_q * bytes_o;
+      std::vector<std::vector<float>> scales;
+      for (Scale* scale : {&call.q_descale, &call.k_descale, &call.v_descale, &call.o_scale}) {
+        if (!scale->data) continue;
+        const bool of_q = scale == &call.q_descale || scale == &call.o_scale;
+        std::vector<float>& host =
+            scales.emplace_back((p.batch - 1) * scale->stride_batch +
+                                ((of_q ? p.heads_q : p.heads_kv) - 1) * scale->stride_head + 1);
+        check(cudaMemcpy(host.data(), scale->data, host.size() * sizeof(float),
+                         cudaMemcpyDeviceToHost),
+              "reading");
+        scale->data = host.data();
+      }
       call.lse = out_lse.data();
       if (c.lengths == Lengths::packed) {
         call.cu_seqlens_q = lengths_q.data();
@@ -303,10 +346,15 @@ std::string oracle_agrees_with_the_cpu(Arena& arena) {
         for (int h = 0; h < p.heads_q; h++) {
           for (int32_t row = 0; row < length; row++) {
             const size_t at = (static_cast<size_t>(b) * p.heads_q + h) * p.seqlen_q + row;
-            const uint16_t* have = static_cast<uint16_t*>(call.o.data) + b * p.o.stride_batch +
-                                   (first + row) * p.o.stride_seq + h * p.o.stride_head;
-            for (int d = 0; d < p.head_dim; d++, compared++)
-              different += have[d] != reference::from_double(o[at * p.head_dim + d], dtype);
+            const int64_t place =
+                b * p.o.stride_batch + (first + row) * p.o.stride_seq + h * p.o.stride_head;
+            const double scale = scale_at(call.o_scale, b, h);
+            for (int d = 0; d < p.head_dim; d++, compared++) {
+              uint16_t want = 0;
+              reference::store(&want, 0, p.o_dtype, o[at * p.head_dim + d] * scale);
+              different += std::memcmp(static_cast<char*>(call.o.data) + (place + d) * bytes_o,
+                                       &want, bytes_o) != 0;
+            }
             const float have_lse =
                 out_lse[b * p.lse_stride_batch + h * p.lse_stride_head + first + row];
             if (have_lse != static_cast<float>(lse[at]))
@@ -370,11 +418,67 @@ std::string errors_are_values(Arena& arena) {
   return complaints;
 }
 
+std::string fp8_errors_are_values(Arena& arena) {
+  arena.reset();
+  const Stage stage(arena, in_fp8<sample, DType::e4m3>(64, false), nullptr);
+  std::string complaints;
+  const auto expect = [&](const char* what, const Forward& call, const char* part) {
+    Plan plan;
+    const Status s = prepare(call, plan);
+    if (s.ok() || s.message.find(part) == std::string::npos)
+      complaints += std::string(what) + " gave \"" + s.message + "\"; ";
+  };
+  std::vector<float> host(4096, 1.0f);
+  Forward call = stage.call;
+  call.k_descale.data = host.data();
+  expect("k_descale in host memory", call, "k_descale is host memory");
+  call = stage.call;
+  call.kernel = Kernel::portable;
+  expect("the portable kernel", call, "the portable kernel takes no fp8");
+  call = stage.call;
+  call.v.data = static_cast<char*>(call.v.data) + 8;
+  expect("an unaligned v", call, "v is not aligned to 16 bytes");
+  expect("an unaligned v", call, "no other kernel takes fp8");
+  check(cudaGetLastError(), "an error was left behind");
+  return complaints;
+}
+
+// The same numbers, in memory either way, are the same bits of o and LSE.
+std::string v_lies_either_way(Arena& arena) {
+  std::string complaints;
+  for (int64_t head_dim : {64, 128, 256}) {
+    for (bool causal : {false, true}) {
+      Sum sums[2];
+      for (bool transposed : {false, true}) {
+        arena.reset();
+        Case c = with_transposed_v<packed_sample, DType::e4m3>(head_dim, causal);
+        c.v_transposed = transposed;
+        c.scales = Scales::none;  // they would be made from the case's name
+        const Stage stage(arena, c, nullptr);
+        Ready r;
+        if (!ready(stage, stage.call, Kernel::hopper, r)) {
+          return transposed ? "v was refused where it lies transposed" : "";  // not this device's
+        }
+        Sum* sum = arena.take<Sum>(1);
+        check(cudaMemset(sum, 0, sizeof(Sum)), "clearing");
+        stage.poison_outputs(nullptr);
+        r.run(nullptr);
+        stage.add_checksum_of_outputs(sum, nullptr);
+        sums[transposed] = read(sum);
+      }
+      if (sums[0] != sums[1])
+        complaints += "other bits at head_dim " + std::to_string(head_dim) + "; ";
+    }
+  }
+  return complaints;
+}
+
+template <Case (*kMake)(int64_t, bool)>
 std::string empty_calls_do_nothing(Arena& arena) {
   std::string complaints;
   for (Kernel kernel : kKernels) {
     for (int what = 0; what < 3; what++) {
-      Case c = sample(64, true);
+      Case c = kMake(64, true);
       (what == 0 ? c.batch : what == 1 ? c.seqlen_q : c.seqlen_kv) = 0;
       arena.reset();
       const Stage stage(arena, c, nullptr);
@@ -392,9 +496,10 @@ std::string empty_calls_do_nothing(Arena& arena) {
   return complaints;
 }
 
+template <Case (*kMake)(int64_t, bool)>
 std::string the_c_interface_gives_the_same_bits(Arena& arena) {
   arena.reset();
-  const Stage stage(arena, sample(128, true), nullptr);
+  const Stage stage(arena, kMake(128, true), nullptr);
   Ready r;
   if (!ready(stage, stage.call, Kernel::automatic, r)) return "refused";
   Sum* sums = arena.take<Sum>(2);
@@ -410,7 +515,7 @@ std::string the_c_interface_gives_the_same_bits(Arena& arena) {
   };
   namesake_attention_call call{};
   call.struct_bytes = sizeof call;
-  call.dtype = NAMESAKE_ATTENTION_BF16;
+  call.dtype = static_cast<int32_t>(f.dtype);
   call.batch = f.batch;
   call.seqlen_q = f.seqlen_q;
   call.seqlen_kv = f.seqlen_kv;
@@ -423,6 +528,16 @@ std::string the_c_interface_gives_the_same_bits(Arena& arena) {
   call.o = tensor(f.o);
   call.lse = f.lse;
   call.causal = f.causal;
+  call.o_dtype = static_cast<int32_t>(f.o_dtype);
+  call.v_transposed = f.v_transposed;
+  call.promote_keys = f.promote_keys;
+  const auto scale = [](const Scale& s) {
+    return namesake_attention_scale{s.data, s.stride_batch, s.stride_head};
+  };
+  call.q_descale = scale(f.q_descale);
+  call.k_descale = scale(f.k_descale);
+  call.v_descale = scale(f.v_descale);
+  call.o_scale = scale(f.o_scale);
   size_t bytes = 0;
   int32_t kernel = 0;
   char message[200];
@@ -486,12 +601,32 @@ const std::vector<Behaviour>& behaviours() {
        sequences_are_the_same_alone<packed_sample>},
       {"a sequence whose keys are in three parts gives the same bits alone and packed with others",
        sequences_are_the_same_alone<divided_sample>},
-      {"a captured call replays", graphs_replay},
-      {"four threads share a kernel on four streams", threads_share_a_plan},
+      {"a captured call replays", graphs_replay<packed_sample>},
+      {"four threads share a kernel on four streams", threads_share_a_plan<sample>},
       {"errors are values, decided before a launch", errors_are_values},
-      {"empty calls do nothing", empty_calls_do_nothing},
-      {"the C interface gives the same bits", the_c_interface_gives_the_same_bits},
+      {"empty calls do nothing", empty_calls_do_nothing<sample>},
+      {"the C interface gives the same bits", the_c_interface_gives_the_same_bits<sample>},
       {"each device takes its turn", devices_take_turns},
+      {"fp8: 100 repetitions give the same bits",
+       repetitions_are_equal<in_fp8<sample, DType::e4m3>>},
+      {"fp8: 100 repetitions with keys in three parts give the same bits",
+       repetitions_are_equal<in_fp8<divided_sample, DType::e5m2>>},
+      {"fp8: 100 repetitions with v transposed give the same bits",
+       repetitions_are_equal<with_transposed_v<packed_sample, DType::e4m3>>},
+      {"fp8: a sequence gives the same bits alone and packed with others",
+       sequences_are_the_same_alone<in_fp8<packed_sample, DType::e4m3>>},
+      {"fp8: a sequence gives the same bits alone and packed with others, of e5m2",
+       sequences_are_the_same_alone<in_fp8<packed_sample, DType::e5m2>>},
+      {"fp8: a sequence whose keys are in three parts gives the same bits alone and packed",
+       sequences_are_the_same_alone<in_fp8<divided_sample, DType::e4m3>>},
+      {"fp8: v gives the same bits in rows and transposed", v_lies_either_way},
+      {"fp8: a captured call replays", graphs_replay<in_fp8<packed_sample, DType::e4m3>>},
+      {"fp8: four threads share a kernel on four streams",
+       threads_share_a_plan<in_fp8<sample, DType::e5m2>>},
+      {"fp8: errors are values, decided before a launch", fp8_errors_are_values},
+      {"fp8: empty calls do nothing", empty_calls_do_nothing<in_fp8<sample, DType::e4m3>>},
+      {"fp8: the C interface gives the same bits",
+       the_c_interface_gives_the_same_bits<in_fp8<sample, DType::e5m2>>},
   };
   return all;
 }

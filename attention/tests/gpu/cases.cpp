@@ -502,6 +502,31 @@ void add_bugs(Grid& grid) {
   grid.add(c);
 }
 
+// V with keys contiguous, in rows whose length copies can step over.
+void lay_transposed(const Case& c, int64_t batch, int64_t keys, Layouts& result) {
+  const int64_t heads = c.heads_kv, dim = c.head_dim;
+  int64_t row = (std::max<int64_t>(keys, 1) + 15) / 16 * 16, gap = 0;
+  result.first_v = 0;
+  if (c.layout == Layout::gaps) gap = result.first_v = 16;
+  if (c.layout == Layout::unaligned) row++, result.first_v = 1;
+  Tensor& t = result.v;
+  t.stride_seq = row + gap;
+  t.stride_head = c.layout == Layout::broadcast_heads ? 0 : dim * t.stride_seq + gap;
+  t.stride_batch = (c.layout == Layout::broadcast_heads ? 1 : heads) * (dim * t.stride_seq + gap);
+  if (c.layout == Layout::bhsd) {  // of two orders, the other one
+    t.stride_head = t.stride_seq;
+    t.stride_seq = heads * t.stride_head;
+  }
+  if (c.layout == Layout::broadcast_batch || batch == 1) t.stride_batch = 0;
+  if (c.layout == Layout::huge_batch) t.stride_batch = kPast31Bits;
+  if (c.layout == Layout::huge_head) t.stride_head = kPast31Bits;
+  if (c.layout == Layout::huge_seq) t.stride_seq = (kPast31Bits / (dim - 1) / 16 + 1) * 16;
+  result.elements_v = result.first_v;
+  if (batch > 0 && keys > 0)
+    result.elements_v += (batch - 1) * t.stride_batch + (dim - 1) * t.stride_seq +
+                         (heads - 1) * t.stride_head + keys;
+}
+
 }  // namespace
 
 std::string Case::name() const {
@@ -515,6 +540,12 @@ std::string Case::name() const {
     text += joined(lengths_q) + "/" + joined(lengths_kv);
   }
   if (key_splits != 0) text += " splits " + std::to_string(key_splits);
+  if (!is_fp8(dtype)) return text;
+  text += std::string(" o ") + attention::name(o_dtype);
+  if (scales != Scales::none) text += scales == Scales::per_tensor ? " scaled" : " scaled by head";
+  if (v_transposed) text += " v transposed";
+  if (promote_keys == kNeverPromote) text += " never promoted";
+  if (promote_keys > 0) text += " promoted " + std::to_string(promote_keys);
   return text;
 }
 
@@ -525,6 +556,11 @@ uint32_t Case::seed() const {
 }
 
 bool Case::for_peers() const {
+  if (is_fp8(dtype)) {
+    return dtype == DType::e4m3 && o_dtype == DType::bf16 && scales == Scales::none &&
+           !v_transposed && key_splits == 0 &&
+           (group == "long" || group == "groups" || group.starts_with("long context"));
+  }
   // cuDNN through torch builds an engine for each shape, a quarter of a second each, and aligns
   // causal masks at the top left.
   return (group == "long" || group == "groups" || group == "many tiles" ||
@@ -542,6 +578,7 @@ std::vector<Case> all_cases() {
   add_splits(grid);
   add_decoding(grid);
   add_sanitizer(grid);
+  for (Case& c : fp8_cases()) grid.add(std::move(c));
   for (Case& c : grid.cases) {
     c.q.seed = c.seed() * 4;
     c.k.seed = c.seed() * 4 + 1;
@@ -553,6 +590,8 @@ std::vector<Case> all_cases() {
 Layouts layouts_of(const Case& c) {
   Layouts result;
   const bool packed = c.lengths == Lengths::packed;
+  const int64_t aligned = 16 / bytes_of(c.dtype);  // elements of the 16 bytes that copies ask for
+  const auto rounded_up = [&](int64_t n) { return (n + aligned - 1) / aligned * aligned; };
   if (packed) {
     result.total_q = std::accumulate(c.lengths_q.begin(), c.lengths_q.end(), int64_t{0});
     result.total_kv = std::accumulate(c.lengths_kv.begin(), c.lengths_kv.end(), int64_t{0});
@@ -573,10 +612,10 @@ Layouts layouts_of(const Case& c) {
         t = {nullptr, rows * 3 * heads * dim, 3 * heads * dim, dim};
         break;
       case Layout::gaps:
-        first = 8;
-        t.stride_head = dim + 8;
-        t.stride_seq = heads * t.stride_head + 16;
-        t.stride_batch = rows * t.stride_seq + 24;
+        first = aligned;
+        t.stride_head = rounded_up(dim) + aligned;
+        t.stride_seq = heads * t.stride_head + 2 * aligned;
+        t.stride_batch = rows * t.stride_seq + 3 * aligned;
         break;
       case Layout::unaligned:
         first = 1;
@@ -600,7 +639,7 @@ Layouts layouts_of(const Case& c) {
         t = {nullptr, rows * dim, dim, kPast31Bits};
         break;
       case Layout::huge_seq:
-        t.stride_seq = (kPast31Bits / (rows - 1) / 8 + 1) * 8;
+        t.stride_seq = (kPast31Bits / (rows - 1) / aligned + 1) * aligned;
         t.stride_batch = heads * dim;
         break;
     }
@@ -616,13 +655,18 @@ Layouts layouts_of(const Case& c) {
   result.o = result.q;
   lay(rows_kv, c.heads_kv, true, result.k, result.first_kv, result.elements_kv);
   result.v = result.k;
+  result.first_v = result.first_kv;
+  result.elements_v = result.elements_kv;
+  if (c.v_transposed) lay_transposed(c, packed ? 1 : c.batch, rows_kv, result);
   return result;
 }
 
 Forward forward_of(const Case& c, const Layouts& layouts) {
   // Addresses of nothing, far apart and aligned: for a plan without a GPU.
   const auto somewhere = [](uintptr_t i) { return reinterpret_cast<void*>(i << 40); };
-  const auto at = [](void* base, int64_t first) { return static_cast<uint16_t*>(base) + first; };
+  const auto at = [](void* base, int64_t first, DType dtype) {
+    return static_cast<char*>(base) + first * bytes_of(dtype);
+  };
   Forward f;
   f.dtype = c.dtype;
   f.batch = c.batch;
@@ -635,10 +679,10 @@ Forward forward_of(const Case& c, const Layouts& layouts) {
   f.k = layouts.k;
   f.v = layouts.v;
   f.o = layouts.o;
-  f.q.data = at(somewhere(1), layouts.first_q);
-  f.k.data = at(somewhere(2), layouts.first_kv);
-  f.v.data = at(somewhere(3), layouts.first_kv);
-  f.o.data = at(somewhere(4), layouts.first_q);
+  f.q.data = at(somewhere(1), layouts.first_q, c.dtype);
+  f.k.data = at(somewhere(2), layouts.first_kv, c.dtype);
+  f.v.data = at(somewhere(3), layouts.first_v, c.dtype);
+  f.o.data = at(somewhere(4), layouts.first_q, c.output_dtype());
   if (c.lse) f.lse = static_cast<float*>(somewhere(5));
   f.causal = c.causal;
   f.softmax_scale = c.scale;
@@ -654,6 +698,22 @@ Forward forward_of(const Case& c, const Layouts& layouts) {
     f.seqused_q = lengths_q;
     f.seqused_kv = lengths_kv;
   }
+  if (!is_fp8(c.dtype)) return f;
+  f.o_dtype = c.o_dtype;
+  f.v_transposed = c.v_transposed;
+  f.promote_keys = c.promote_keys;
+  const auto scale = [&](uintptr_t i, int64_t heads, bool by_head) {
+    const auto* data = static_cast<const float*>(somewhere(i));
+    // Neither order is the densest there is.
+    return by_head ? Scale{data, 2 * heads + 1, 2} : Scale{data, 0, 0};
+  };
+  const bool by_head = c.scales == Scales::per_head;
+  if (c.scales != Scales::none) {
+    f.q_descale = scale(8, c.heads_q, by_head);
+    f.k_descale = scale(9, c.heads_kv, by_head);
+    f.v_descale = scale(10, c.heads_kv, by_head);
+  }
+  if (is_fp8(c.o_dtype) && c.o_scale > 0) f.o_scale = scale(11, c.heads_q, by_head);
   return f;
 }
 

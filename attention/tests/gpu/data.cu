@@ -2,6 +2,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include "sequence.h"
 
@@ -21,28 +22,64 @@ __device__ float value_at(const Fill& f, uint64_t index) {
       mix(mix(f.seed ^ static_cast<uint32_t>(index)) ^ static_cast<uint32_t>(index >> 32));
   const uint32_t a = mix(h + 0x9e3779b9), b = mix(h + 0x3c6ef372);
   const int sum = static_cast<int>((a & 0xffff) + (a >> 16) + (b & 0xffff) + (b >> 16)) - 131070;
-  return __fadd_rn(__fmul_rn(static_cast<float>(sum) / 32768, f.sigma), f.mean);
+  float x = __fmul_rn(static_cast<float>(sum) / 32768, f.sigma);
+  if (f.outliers > 0 && mix(h + 0xdaa66d2b) % f.outliers == 0) x = __fmul_rn(x, 10);
+  return __fadd_rn(x, f.mean);
 }
 
-__device__ uint16_t narrow(float x, DType dtype) {
-  return dtype == DType::bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(x))
-                              : __half_as_ushort(__float2half_rn(x));
+__device__ void store(void* tensor, int64_t element, float x, DType dtype) {
+  switch (dtype) {
+    case DType::fp16:
+      static_cast<__half*>(tensor)[element] = __float2half_rn(x);
+      break;
+    case DType::bf16:
+      static_cast<__nv_bfloat16*>(tensor)[element] = __float2bfloat16_rn(x);
+      break;
+    default:
+      static_cast<__nv_fp8_storage_t*>(tensor)[element] =
+          __nv_cvt_float_to_fp8(x, __NV_NOSAT, dtype == DType::e4m3 ? __NV_E4M3 : __NV_E5M2);
+  }
 }
 
-__device__ float widen(uint16_t bits, DType dtype) {
-  return dtype == DType::bf16 ? __bfloat162float(__ushort_as_bfloat16(bits))
-                              : __half2float(__ushort_as_half(bits));
+__device__ float load(const void* tensor, int64_t element, DType dtype) {
+  switch (dtype) {
+    case DType::fp16:
+      return __half2float(static_cast<const __half*>(tensor)[element]);
+    case DType::bf16:
+      return __bfloat162float(static_cast<const __nv_bfloat16*>(tensor)[element]);
+    default:
+      return __half2float(
+          __nv_cvt_fp8_to_halfraw(static_cast<const __nv_fp8_storage_t*>(tensor)[element],
+                                  dtype == DType::e4m3 ? __NV_E4M3 : __NV_E5M2));
+  }
+}
+
+// Of an 8-bit type: the largest number, and the distance of a number of this magnitude to the next.
+__device__ double largest(DType dtype) {
+  return dtype == DType::e4m3 ? 448 : 57344;
+}
+__device__ double spacing(double magnitude, DType dtype) {
+  const int mantissa_bits = dtype == DType::e4m3 ? 3 : 2, least = dtype == DType::e4m3 ? -6 : -14;
+  const int exponent = magnitude > 0 ? max(ilogb(magnitude), least) : least;
+  return ldexp(1.0, exponent - mantissa_bits);
 }
 
 __host__ __device__ const Tensor& tensor_of(const Problem& p, Which which) {
   return which == Which::q ? p.q : which == Which::k ? p.k : which == Which::v ? p.v : p.o;
 }
 
-// Walks the elements of the valid rows: function(pointer, batch, row in the sequence, global row,
+// Where an element lies, in elements; `row` counts over all that a packed tensor holds.
+__device__ int64_t place_of(const Problem& p, Which which, int32_t batch, int64_t row, int32_t head,
+                            int32_t column) {
+  const Tensor& t = tensor_of(p, which);
+  if (which == Which::v && p.v_transposed) return offset_of(t, batch, column, head) + row;
+  return offset_of(t, batch, row, head) + column;
+}
+
+// Walks the elements of the valid rows: function(place, batch, row in the sequence, global row,
 // head, column).
 template <typename Function>
 __device__ void for_each(const Problem& p, Which which, Function function) {
-  const Tensor& t = tensor_of(p, which);
   const bool of_q = which == Which::q || which == Which::o;
   const int64_t longest = of_q ? p.seqlen_q : p.seqlen_kv, heads = of_q ? p.heads_q : p.heads_kv;
   const int64_t elements = p.batch * longest * heads * p.head_dim;
@@ -57,8 +94,7 @@ __device__ void for_each(const Problem& p, Which which, Function function) {
     const Sequence s = sequence_of(p, batch);
     if (row >= (of_q ? s.length_q : s.length_kv)) continue;
     const int64_t global = (of_q ? s.first_q : s.first_kv) + row;
-    function(static_cast<uint16_t*>(t.data) + offset_of(t, batch, global, head) + column, batch,
-             row, global, head, column);
+    function(place_of(p, which, batch, global, head, column), batch, row, global, head, column);
   }
 }
 
@@ -66,24 +102,26 @@ __global__ void fill_kernel(const __grid_constant__ Problem p, Which which, Fill
   const bool of_q = which == Which::q;
   const uint64_t longest = of_q ? p.seqlen_q : p.seqlen_kv, heads = of_q ? p.heads_q : p.heads_kv;
   for_each(p, which,
-           [&](uint16_t* at, int32_t batch, int32_t, int64_t global, int32_t head, int32_t column) {
+           [&](int64_t at, int32_t batch, int32_t, int64_t global, int32_t head, int32_t column) {
              const uint64_t row =
                  f.same_rows ? 0 : (p.cu_seqlens_q ? global : batch * longest + global);
-             *at = narrow(value_at(f, (row * heads + head) * p.head_dim + column), p.dtype);
+             store(tensor_of(p, which).data, at,
+                   value_at(f, (row * heads + head) * p.head_dim + column), p.dtype);
            });
 }
 
 __global__ void poke_kernel(const __grid_constant__ Problem p, Poke k) {
-  for_each(p, k.which, [&](uint16_t* at, int32_t, int32_t row, int64_t, int32_t, int32_t column) {
+  for_each(p, k.which, [&](int64_t at, int32_t, int32_t row, int64_t, int32_t, int32_t column) {
     if (column == k.column && row >= k.first && row < k.end && (row - k.first) % k.step == 0)
-      *at = narrow(k.value, p.dtype);
+      store(tensor_of(p, k.which).data, at, k.value, p.dtype);
   });
 }
 
 __global__ void erase_kernel(const __grid_constant__ Problem p) {
   for_each(p, Which::o,
-           [&](uint16_t* at, int32_t batch, int32_t, int64_t global, int32_t head, int32_t column) {
-             *at = 0xffff;
+           [&](int64_t at, int32_t batch, int32_t, int64_t global, int32_t head, int32_t column) {
+             const int bytes = bytes_of(p.o_dtype);
+             for (int i = 0; i < bytes; i++) static_cast<uint8_t*>(p.o.data)[at * bytes + i] = 0xff;
              if (column == 0 && p.lse)
                reinterpret_cast<uint32_t*>(
                    p.lse)[batch * p.lse_stride_batch + head * p.lse_stride_head + global] = ~0u;
@@ -94,16 +132,15 @@ __global__ void erase_kernel(const __grid_constant__ Problem p) {
 
 constexpr int kRows = 16, kKeys = 32, kThreads = 256, kMostColumns = 256 / 16;
 
-__device__ void widen_rows(const Problem& p, const Tensor& t, int32_t batch, int64_t first,
+__device__ void widen_rows(const Problem& p, Which which, int32_t batch, int64_t first,
                            int32_t head, int32_t row0, int32_t limit, int rows, int pitch,
                            double* to) {
   for (int i = threadIdx.x; i < rows * p.head_dim; i += kThreads) {
     const int row = i / p.head_dim, column = i % p.head_dim;
     double x = 0;
-    if (row0 + row < limit) {
-      const int64_t at = offset_of(t, batch, first + row0 + row, head) + column;
-      x = widen(static_cast<const uint16_t*>(t.data)[at], p.dtype);
-    }
+    if (row0 + row < limit)
+      x = load(tensor_of(p, which).data,
+               place_of(p, which, batch, first + row0 + row, head, column), p.dtype);
     to[row * pitch + column] = x;
   }
 }
@@ -127,17 +164,20 @@ __global__ void __launch_bounds__(kThreads)
   const int32_t row = row0 + r;
   const int32_t keys = row < s.length_q ? keys_seen(p, s, row) : 0;
   const int32_t keys_of_block = keys_seen(p, s, min(row0 + kRows, s.length_q) - 1);
-  widen_rows(p, p.q, batch, s.first_q, head, row0, s.length_q, kRows, pitch, q);
+  widen_rows(p, Which::q, batch, s.first_q, head, row0, s.length_q, kRows, pitch, q);
 
-  const auto load = [&](const Tensor& t, int32_t first) {
+  const auto load_keys = [&](Which which, int32_t first) {
     __syncthreads();
-    widen_rows(p, t, batch, s.first_kv, head_kv, first, s.length_kv, kKeys, pitch, tile);
+    widen_rows(p, which, batch, s.first_kv, head_kv, first, s.length_kv, kKeys, pitch, tile);
     __syncthreads();
   };
+  const double of_scores = double{p.softmax_scale} * scale_at(p.q_descale, batch, head) *
+                           scale_at(p.k_descale, batch, head_kv),
+               of_output = scale_at(p.v_descale, batch, head_kv);
   const auto score = [&](int key) {
     double dot = 0;
     for (int d = 0; d < dim; d++) dot += q[r * pitch + d] * tile[key * pitch + d];
-    return dot * p.softmax_scale;
+    return dot * of_scores;
   };
   const auto over_row = [&](double x, auto function) {
     for (int step = 1; step < 16; step *= 2) x = function(x, __shfl_xor_sync(~0u, x, step));
@@ -146,7 +186,7 @@ __global__ void __launch_bounds__(kThreads)
 
   double largest = -INFINITY, magnitude = 0;
   for (int32_t first = 0; first < keys_of_block; first += kKeys) {
-    load(p.k, first);
+    load_keys(Which::k, first);
     for (int key = c; key < kKeys; key += 16) {
       if (first + key >= keys) continue;
       const double x = score(key);
@@ -160,13 +200,13 @@ __global__ void __launch_bounds__(kThreads)
 
   double sum = 0, o[kMostColumns] = {};
   for (int32_t first = 0; first < keys_of_block; first += kKeys) {
-    load(p.k, first);
+    load_keys(Which::k, first);
     for (int key = c; key < kKeys; key += 16) {
       const double weight = first + key < keys ? exp(score(key) - around) : 0;
       weights[r][key] = weight;
       sum += weight;
     }
-    load(p.v, first);
+    load_keys(Which::v, first);
     const int end =
         min(kKeys, keys - first);  // a weight of 0 must not meet a NaN of a key that is not seen
     for (int key = 0; key < end; key++) {
@@ -185,7 +225,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 #pragma unroll
   for (int i = 0; i < kMostColumns; i++) {
-    if (c + 16 * i < dim) result.o[at * dim + c + 16 * i] = sum == 0 ? 0 : o[i] / sum;
+    if (c + 16 * i < dim) result.o[at * dim + c + 16 * i] = sum == 0 ? 0 : of_output * o[i] / sum;
   }
 }
 
@@ -210,12 +250,18 @@ __global__ void __launch_bounds__(kThreads)
         if (!(nan_allowed && isnan(have))) d.wrong++;
       }
     };
-    const int64_t offset = offset_of(p.o, batch, s.first_q + row, head) + column;
-    const double o = widen(static_cast<const uint16_t*>(p.o.data)[offset], p.dtype);
-    const double want = reference.o[at * p.head_dim + column];
+    const double o =
+        load(p.o.data, place_of(p, Which::o, batch, s.first_q + row, head, column), p.o_dtype);
+    double want = reference.o[at * p.head_dim + column] * scale_at(p.o_scale, batch, head);
+    double step = 0;
+    if (is_fp8(p.o_dtype)) {
+      if (fabs(want) > largest(p.o_dtype)) want = copysign(largest(p.o_dtype), want);
+      step = spacing(fabs(want), p.o_dtype);
+    }
     judge(o, want, [&] {
       d.error2 += (o - want) * (o - want);
       d.reference2 += want * want;
+      d.rounding2 += step * step / 12;
     });
     if (column != 0) continue;
     d.largest_score = fmax(d.largest_score, reference.largest[at]);
@@ -232,8 +278,12 @@ __global__ void __launch_bounds__(kThreads)
     if (threadIdx.x >= half) continue;
     Difference& a = all[threadIdx.x];
     const Difference& b = all[threadIdx.x + half];
-    a = {a.error2 + b.error2, a.reference2 + b.reference2, fmax(a.lse_error, b.lse_error),
-         fmax(a.largest_score, b.largest_score), a.wrong + b.wrong};
+    a = {a.error2 + b.error2,
+         a.reference2 + b.reference2,
+         fmax(a.lse_error, b.lse_error),
+         fmax(a.largest_score, b.largest_score),
+         a.rounding2 + b.rounding2,
+         a.wrong + b.wrong};
   }
   if (threadIdx.x == 0) differences[pair] = all[0];
 }

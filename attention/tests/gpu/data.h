@@ -17,6 +17,7 @@ struct Fill {
   float sigma = 0.8660254f;  // of the sum over 32768: standard deviation 1
   float mean = 0;
   bool same_rows = false;  // every row like the first
+  uint32_t outliers = 0;   // one value in so many is ten times as large; 0: none
 };
 
 enum class Which : uint8_t { q, k, v, o };
@@ -33,8 +34,8 @@ struct Poke {
 };
 void poke(const Problem& problem, const Poke& poke, cudaStream_t stream);
 
-// Attention as the formula says it, in double: o [batch][head][seqlen_q][head_dim], lse and largest
-// |score| [batch][head][seqlen_q].
+// Attention as the formula says it, in double: o [batch][head][seqlen_q][head_dim], not scaled by
+// o_scale, lse and largest |score| [batch][head][seqlen_q].
 struct Oracle {
   double* o = nullptr;
   double* lse = nullptr;
@@ -42,11 +43,12 @@ struct Oracle {
 };
 void oracle(const Problem& problem, const Oracle& result, cudaStream_t stream);
 
-// Of one batch and head: Σ(o-ref)², Σref², the worst |lse-ref|, the largest |score|, and how many
-// values are not finite where they should be or the reverse. Rows that see keys past
-// `nan_allowed_from` may be NaN.
+// Of one batch and head: Σ(o-ref)², Σref², the worst |lse-ref|, the largest |score|, how many
+// values are not finite where they should be or the reverse, and of an fp8 o what the spacing of
+// its numbers explains of Σ(o-ref)². Rows that see keys past `nan_allowed_from` may be NaN. What is
+// past fp8's largest number should be that number.
 struct Difference {
-  double error2 = 0, reference2 = 0, lse_error = 0, largest_score = 0;
+  double error2 = 0, reference2 = 0, lse_error = 0, largest_score = 0, rounding2 = 0;
   int64_t wrong = 0;
 };
 void compare(const Problem& problem, const Oracle& reference, int32_t nan_allowed_from,

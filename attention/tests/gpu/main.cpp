@@ -1,6 +1,7 @@
 // attention-test: every kernel against the oracle on this machine's GPU, and this binary against
 // what was verified on one.
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +20,8 @@ constexpr const char* kUsage = R"(usage: attention-test [options]
   --only TEXT         only what has TEXT in its name
   --kernel NAME       hopper or portable alone; not with --log
   --log FILE          append outcomes to FILE, and leave out what passed there with the same code
-  --peers FILE        cuDNN's errors, by tests/gpu/peers.py: 1.5 times them are the bound
+  --peers FILE        the peers' errors, by tests/gpu/peers.py: 1.5 times cuDNN's are the bound, and in
+                      fp8 FlashAttention-3's
   --write FILE        after a complete run: write what was verified (results/verified.json)
   --arena-mib N       GPU memory to take (default: up to 40 GiB)
   --list              print the cases;  --list-peers  those that peers.py can run
@@ -156,6 +158,7 @@ class Suite {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     std::printf("%d passed, %d failed, %d had passed before, %.1f s\n", passed_, failed_, before_,
                 seconds.count());
+    print_peers();
     if (failed_ == 0 && !options_.write.empty()) write_verified();
     return failed_ > 0;
   }
@@ -188,6 +191,31 @@ class Suite {
     }
     good ? passed_++ : failed_++;
     log_.add(key, outcomes);
+  }
+
+  // The errors beside the peers', in the mean and at worst: fp8's are FlashAttention-3's.
+  void print_peers() const {
+    for (bool fp8 : {false, true}) {
+      double product = 0, worst = 0;
+      int cases = 0;
+      std::string where;
+      for (const Case& c : all_cases()) {
+        const auto peer = peers_.find(c.name());
+        if (is_fp8(c.dtype) != fp8 || peer == peers_.end() || !log_.has(c.name())) continue;
+        for (const Outcome& o : log_.outcomes().at(c.name())) {
+          if (o.kernel != "hopper" || !(peer->second > 0)) continue;
+          const double ratio = o.error / peer->second;
+          product += std::log(ratio);
+          cases++;
+          if (ratio > worst) worst = ratio, where = c.name();
+        }
+      }
+      if (cases > 0)
+        std::printf(
+            "error over the peer's%s: %.3f in the geometric mean of %d cases, at worst %.3f "
+            "(%s)\n",
+            fp8 ? " in fp8" : "", std::exp(product / cases), cases, worst, where.c_str());
+    }
   }
 
   void write_verified() const {

@@ -23,7 +23,80 @@ double lse_bound(double largest_score) {
   return 5e-5 + 8 * 0x1p-23 * largest_score;
 }
 
-constexpr double kPeerFactor = 1.5;
+// ---- fp8 ----
+// P is rounded to three bits after the first, relative to each number by up to 2^-4: over numbers
+// of all sizes 2^-4 / √3 · √(3 / (8 ln 2)) in the mean square. That goes into o one to one, for the
+// errors of different keys have nothing to do with each other; the sums are those of the rounded P.
+const double kRoundingOfP = 0x1p-4 / std::sqrt(3) * std::sqrt(3 / (8 * std::log(2)));
+
+// The tensor cores add up 32 products and what is held, each cut to a unit of 2^-13 of the largest.
+// Cuts of numbers of one sign go one way, half a unit each, of half of what is held at the end; of
+// numbers of either sign only the cut of what is held does.
+double cuts(double keys, double share_of_one_sign) {
+  const double steps = keys / 32;
+  return steps * (1 + 32 * share_of_one_sign) * 0x1p-15;
+}
+
+// Keys of the largest block, over which row sums are held.
+constexpr double kKeysOfSums = 224;
+
+// A score: head_dim / 32 steps, of terms that may be larger than the score.
+constexpr double kScoreUnit = 0x1p-11;
+
+double keys_of(const Case& c, size_t pair) {
+  return static_cast<double>(c.lengths == Lengths::same ? c.seqlen_kv
+                                                        : c.lengths_kv[pair / c.heads_q]);
+}
+
+double rows_of(const Case& c, size_t pair) {
+  return static_cast<double>(c.lengths == Lengths::same ? c.seqlen_q
+                                                        : c.lengths_q[pair / c.heads_q]);
+}
+
+// How far a mean square over so many numbers may stray. Roundings count by their weight: of normal
+// scores a few keys in ten; with a causal mask the first rows, of few keys, weigh most.
+double scatter(const Case& c, size_t pair) {
+  const double rows = std::max(rows_of(c, pair), 1.0), keys = keys_of(c, pair);
+  const double first_row = c.causal ? std::max(keys - rows, 0.0) : keys;
+  const double roundings = std::max({rows * first_row / 8, c.causal ? 16.0 : rows, 1.0});
+  return 4 / std::sqrt(roundings) + 4 / std::sqrt(rows * static_cast<double>(c.head_dim));
+}
+
+double fp8_bound(const Case& c, size_t pair, const Difference& d) {
+  const double promoted = c.promote_keys == kNeverPromote ? 0x1p30
+                          : c.promote_keys == 0           ? kPromoteKeys
+                                                          : static_cast<double>(c.promote_keys);
+  const double held = cuts(std::min(keys_of(c, pair), std::max(promoted, kKeysOfSums)),
+                           std::fabs(c.v.mean) / std::hypot(c.v.mean, 1.0));
+  const double sums = cuts(kKeysOfSums, 1),
+               scores = c.scores_are_exact ? 0 : kScoreUnit * d.largest_score,
+               output = d.reference2 > 0 ? d.rounding2 / d.reference2 : 0;
+  return (1.1 + scatter(c, pair)) * std::sqrt(kRoundingOfP * kRoundingOfP + output + held * held +
+                                              sums * sums + scores * scores);
+}
+
+// The sum of a row's weights is off by its rounding: 2^-4 at most, less where many keys share it.
+double fp8_lse_bound(const Case& c, size_t pair, const Difference& d) {
+  const bool even = !c.causal && c.scale == 0 && c.q.sigma == Fill{}.sigma && c.q.outliers == 0 &&
+                    c.pokes.empty();
+  const double rounding =
+      even ? std::min(0x1p-4, 6 * kRoundingOfP / std::sqrt(std::max(keys_of(c, pair) / 8, 1.0)))
+           : 0x1p-4;
+  const double scores = c.scores_are_exact ? 8 * 0x1p-23 : kScoreUnit;
+  return rounding + cuts(kKeysOfSums, 1) + scores * d.largest_score;
+}
+
+// cuDNN's order of the same operations may be luckier; FlashAttention-3 in fp8 rounds the same
+// things, so it is held to no more than what chance explains.
+constexpr double kPeerFactor = 1.5, kPeerFactor8 = 1.02;
+
+double bound_of(const Case& c, size_t pair, const Difference& d, std::optional<double> peer_error) {
+  if (is_fp8(c.dtype))
+    return peer_error ? (kPeerFactor8 + scatter(c, pair)) * *peer_error : fp8_bound(c, pair, d);
+  const double elements = static_cast<double>(c.head_dim * std::max<int64_t>(c.seqlen_q, 1));
+  return peer_error ? kPeerFactor * *peer_error
+                    : bound_from_eps(c.dtype, d.largest_score, elements);
+}
 
 void complain(Outcome& outcome, const std::string& text) {
   if (!outcome.complaint.empty()) outcome.complaint += "; ";
@@ -34,19 +107,19 @@ void judge(const std::vector<Difference>& differences, const Case& c,
            std::optional<double> peer_error, Outcome& outcome) {
   int64_t wrong = 0;
   double excess = 0, lse_excess = 0;
-  for (const Difference& d : differences) {
+  for (size_t pair = 0; pair < differences.size(); pair++) {
+    const Difference& d = differences[pair];
     wrong += d.wrong;
     const double error = d.reference2 > 0 ? std::sqrt(d.error2 / d.reference2)
                          : d.error2 > 0   ? INFINITY
                                           : 0;
-    const double elements = static_cast<double>(c.head_dim * std::max<int64_t>(c.seqlen_q, 1));
-    const double bound =
-        peer_error ? kPeerFactor * *peer_error : bound_from_eps(c.dtype, d.largest_score, elements);
+    const double bound = bound_of(c, pair, d, peer_error);
     outcome.error = std::max(outcome.error, error);
     outcome.bound = std::max(outcome.bound, bound);
     outcome.lse_error = std::max(outcome.lse_error, d.lse_error);
     excess = std::max(excess, error - bound);
-    lse_excess = std::max(lse_excess, d.lse_error - lse_bound(d.largest_score));
+    const double lse = is_fp8(c.dtype) ? fp8_lse_bound(c, pair, d) : lse_bound(d.largest_score);
+    lse_excess = std::max(lse_excess, d.lse_error - lse);
   }
   if (wrong > 0)
     complain(outcome, std::to_string(wrong).append(

@@ -1,13 +1,13 @@
 #include "stage.h"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "validate.h"
 
 namespace namesake::attention::test {
 namespace {
-
-constexpr size_t kElementBytes = 2;
 
 std::vector<int32_t> as_given(const Case& c, const std::vector<int32_t>& lengths) {
   if (c.lengths != Lengths::packed) return lengths;
@@ -18,6 +18,21 @@ std::vector<int32_t> as_given(const Case& c, const std::vector<int32_t>& lengths
 
 size_t lse_elements(const Case& c, const Layouts& l) {
   return c.heads_q * (c.lengths == Lengths::packed ? l.total_q : c.batch * c.seqlen_q);
+}
+
+// Numbers of 0.75 to 1.25 times `base`. What is between them is poison, as in tensors.
+std::vector<float> scale_values(const Scale& scale, int64_t batch, int64_t heads, float base,
+                                uint32_t random) {
+  const int64_t last = (batch - 1) * scale.stride_batch + (heads - 1) * scale.stride_head;
+  std::vector<float> values(std::max<int64_t>(last, 0) + 1, NAN);
+  for (int64_t b = 0; b < batch; b++) {
+    for (int64_t h = 0; h < heads; h++) {
+      random = random * 1664525 + 1013904223;
+      values[b * scale.stride_batch + h * scale.stride_head] =
+          base * (0.75f + static_cast<float>(random >> 8) * 0x1p-25f);
+    }
+  }
+  return values;
 }
 
 }  // namespace
@@ -49,24 +64,43 @@ Arena::Block Arena::take(size_t bytes) {
 size_t bytes_needed(const Case& c) {
   const Layouts l = layouts_of(c);
   const size_t rows = c.batch * c.heads_q * c.seqlen_q;
-  return 2 * kElementBytes * (l.elements_q + l.elements_kv) +
-         rows * (c.head_dim + 2) * sizeof(double) + (size_t{256} << 20);
+  const size_t bytes = bytes_of(c.dtype);
+  return bytes * (l.elements_q + l.elements_kv + l.elements_v) +
+         bytes_of(c.output_dtype()) * l.elements_q + rows * (c.head_dim + 2) * sizeof(double) +
+         (size_t{256} << 20);
 }
 
 Stage::Stage(Arena& arena, const Case& c, cudaStream_t stream) : arena_(arena) {
   const Layouts l = layouts_of(c);
   call = forward_of(c, l);
-  const auto place = [&](Arena::Block& block, int64_t elements, int64_t first, Tensor& t) {
-    block = arena.take(elements * kElementBytes);
-    t.data = block.data + first * kElementBytes;
+  const auto place = [&](Arena::Block& block, int64_t elements, int64_t first, DType dtype,
+                         Tensor& t) {
+    const int bytes = bytes_of(dtype);
+    block = arena.take(elements * bytes);
+    t.data = block.data + first * bytes;
     check(cudaMemsetAsync(block.begin(), 0xff, block.whole(), stream), "poisoning");
   };
-  place(q_, l.elements_q, l.first_q, call.q);
-  place(k_, l.elements_kv, l.first_kv, call.k);
-  place(v_, l.elements_kv, l.first_kv, call.v);
-  place(o, l.elements_q, l.first_q, call.o);
+  place(q_, l.elements_q, l.first_q, c.dtype, call.q);
+  place(k_, l.elements_kv, l.first_kv, c.dtype, call.k);
+  place(v_, l.elements_v, l.first_v, c.dtype, call.v);
+  place(o, l.elements_q, l.first_q, c.output_dtype(), call.o);
   lse = arena.take(lse_elements(c, l) * sizeof(float));
   if (c.lse) call.lse = reinterpret_cast<float*>(lse.data);
+
+  const auto upload_scale = [&](Scale& scale, int64_t heads, float base, uint32_t seed) {
+    if (!scale.data) return;
+    const std::vector<float> values = scale_values(scale, c.batch, heads, base, c.seed() + seed);
+    const Arena::Block block = arena.take(values.size() * sizeof(float));
+    check(cudaMemcpyAsync(block.data, values.data(), values.size() * sizeof(float),
+                          cudaMemcpyHostToDevice, stream),
+          "uploading scales");
+    scale.data = reinterpret_cast<const float*>(block.data);
+    scales_.push_back(block);
+  };
+  upload_scale(call.q_descale, c.heads_q, 1, 1);
+  upload_scale(call.k_descale, c.heads_kv, 1, 2);
+  upload_scale(call.v_descale, c.heads_kv, 1, 3);
+  upload_scale(call.o_scale, c.heads_q, c.o_scale, 4);
 
   if (c.lengths != Lengths::same) {
     const auto upload = [&](Arena::Block& block, const std::vector<int32_t>& lengths) {
@@ -105,6 +139,7 @@ void Stage::add_checksum_of_inputs(unsigned long long* sum, cudaStream_t stream)
     checksum(block->begin(), block->whole(), sum, stream);
   for (const Arena::Block* block : {&lengths_q_, &lengths_kv_})
     if (block->data) checksum(block->data, block->bytes, sum, stream);
+  for (const Arena::Block& block : scales_) checksum(block.data, block.bytes, sum, stream);
 }
 
 void Stage::add_checksum_of_outputs(unsigned long long* sum, cudaStream_t stream) const {

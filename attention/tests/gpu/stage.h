@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cases.h"
 #include "plan.h"
@@ -67,6 +68,7 @@ class Stage {
  private:
   Arena& arena_;
   Arena::Block q_, k_, v_, lengths_q_, lengths_kv_;
+  std::vector<Arena::Block> scales_;
 };
 
 }  // namespace namesake::attention::test

@@ -189,7 +189,8 @@ std::string peer_line(const Case& c) {
               {"batch", c.batch},         {"heads_q", c.heads_q},
               {"heads_kv", c.heads_kv},   {"seqlen_q", c.seqlen_q},
               {"seqlen_kv", c.seqlen_kv}, {"head_dim", c.head_dim},
-              {"causal", c.causal},       {"seeds", {c.q.seed, c.k.seed, c.v.seed}}}
+              {"causal", c.causal},       {"seeds", {c.q.seed, c.k.seed, c.v.seed}},
+              {"outliers", c.v.outliers}, {"mean_of_v", c.v.mean}}
       .dump();
 }
 

@@ -1,0 +1,540 @@
+// The Hopper forward kernel in fp8.
+//
+// The same plan as kernel.cuh, with what eight bits change:
+//
+// V must lie the other way round, keys contiguous, which no load can do: two producer warps turn
+// each block while the consumers compute (turn.cuh). The order of keys that comes out of it is the
+// one in which a thread already holds its scores, so probabilities are packed without an exchange.
+//
+// P is e4m3, whatever V is: the narrower type has the bit that matters for numbers below a row's
+// maximum. It is scaled to use the whole range: the maximum becomes 2^8, a number that is exact, of
+// at most 448. The other end is nearer than one would like: what is 2^-18 of the maximum rounds to
+// zero, and in a long row a hundred thousand such weights are as much as the largest one. So every
+// second weight is moved, by up to half of the smallest number, before it is rounded: of small
+// weights about as many then round up as makes up for those that vanish. Weights of ordinary size
+// do not notice.
+//
+// The sums that normalise the output are those of the rounded P: V is followed by rows of ones, and
+// the tensor cores add P up with the product that they compute anyway. A row's weights then sum to
+// one exactly, and the threads are rid of an addition for each score.
+//
+// The tensor cores add in 14 bits or so: what a long row has gathered outgrows what is added to it.
+// After `promote_blocks` blocks the output so far is added to sums in fp32 and begins at zero
+// again. Registers for a second set of accumulators would cost a third of the keys of a block.
+// Shared memory has room for the sums up to a head_dim of 128; at 256 they go to a part of the
+// workspace that stays in L2, by additions for which nothing waits. Each thread has its own. The
+// row sums are promoted after every block, in registers: they grow by what is never negative.
+//
+// What was measured and left: a polynomial on the multiply-add pipe for some of the exponentials
+// (each costs seven more instructions, and instructions are what is short), turns of the consumers,
+// larger blocks (results/attention-tuning-fp8.json).
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <type_traits>
+
+#include "consumer.cuh"
+#include "producer.cuh"
+#include "turn.cuh"
+
+namespace namesake::attention::sm90 {
+namespace fp8 {
+
+inline constexpr float kOffset = 8.0f;  // log2 of what a row's maximum becomes
+
+// Added to every second probability, see above: from minus a quarter to a half of the smallest
+// number that P can hold, in eight steps.
+__device__ constexpr float lift_of(int i) {
+  constexpr float kSmallest = 0x1p-9f;
+  return kSmallest * (-0.25f + 0.75f * (static_cast<float>(i * 5 % 8) + 0.5f) / 8);
+}
+
+// Floats of a thread's output: its half of two rows of head_dim, and of the sums' eight columns.
+template <TileConfig T>
+inline constexpr int kOutput = (T.head_dim + kOnesRows) / 2;
+
+// Turns a block's scores into probabilities in place, moves the running maximum of both rows of
+// this thread, and says by what the output so far must be multiplied.
+template <TileConfig T, int kCount>
+__device__ __forceinline__ void softmax(float (&scores)[kCount], float (&top)[2], float (&alpha)[2],
+                                        float scale_log2) {
+  float shift[2], most[2];
+  highest_of_rows(scores, most);
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    const float highest = most[row] * scale_log2;
+    const float next = fmaxf(highest, top[row]);
+    const float finite = next == -kInfinity ? 0.0f : next;  // a row that has seen no key yet
+    alpha[row] = ptx::exp2(top[row] - finite);
+    top[row] = next;
+    shift[row] = kOffset - finite;
+  }
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    scores[i] = ptx::exp2(fmaf(scores[i], scale_log2, shift[i / 2 % 2]));
+    if (i % 2 == 1) scores[i] += lift_of(i / 4);
+  }
+}
+
+template <TileConfig T, class Element>
+__device__ __forceinline__ void store_rows(const Params& p, const Tile& tile, int row0,
+                                           const float (&output)[kOutput<T>]) {
+  const int thread = threadIdx.x % 128;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = row0 + fragment_row(thread, 2 * half);
+    if (row >= tile.length_q) continue;
+    char* to = static_cast<char*>(p.problem.o.data) +
+               sizeof(Element) *
+                   offset_of(p.problem.o, tile.batch, int64_t{tile.first_q} + row, tile.head);
+#pragma unroll
+    for (int i = 0; i < T.head_dim / 2; i += 8) {
+      const int column = turned_fragment_column(thread, i / 8), at = i + 2 * half;
+      if (column >= p.problem.head_dim) continue;
+      const float x[4] = {output[at], output[at + 4], output[at + 1], output[at + 5]};
+      if constexpr (sizeof(Element) == 1) {
+        constexpr bool kE5m2 = std::is_same_v<Element, __nv_fp8_e5m2>;
+        *reinterpret_cast<uint32_t*>(to + column) = ptx::pack8<kE5m2>(x[0], x[1], x[2], x[3]);
+      } else {
+        *reinterpret_cast<uint2*>(to + 2 * column) =
+            make_uint2(ptx::pack<Element>(x[0], x[1]), ptx::pack<Element>(x[2], x[3]));
+      }
+    }
+  }
+}
+
+template <TileConfig T>
+__device__ __forceinline__ void store(const Params& p, const Tile& tile, int row0,
+                                      const float (&output)[kOutput<T>]) {
+  switch (p.problem.o_dtype) {
+    case DType::fp16:
+      return store_rows<T, __half>(p, tile, row0, output);
+    case DType::bf16:
+      return store_rows<T, __nv_bfloat16>(p, tile, row0, output);
+    case DType::e4m3:
+      return store_rows<T, __nv_fp8_e4m3>(p, tile, row0, output);
+    case DType::e5m2:
+      return store_rows<T, __nv_fp8_e5m2>(p, tile, row0, output);
+  }
+}
+
+// The same in fp32, where the tile saw a part of the keys.
+template <TileConfig T>
+__device__ __forceinline__ void store_partial(const Params& p, const Tile& tile, int row0,
+                                              const float (&output)[kOutput<T>]) {
+  const int thread = threadIdx.x % 128;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = row0 + fragment_row(thread, 2 * half);
+    if (row >= tile.length_q) continue;
+    float* to = p.partials.o + partial_row(p.problem, tile.part, tile.batch, tile.head,
+                                           int64_t{tile.first_q} + row) *
+                                   p.problem.head_dim;
+#pragma unroll
+    for (int i = 0; i < T.head_dim / 2; i += 8) {
+      const int column = turned_fragment_column(thread, i / 8), at = i + 2 * half;
+      if (column < p.problem.head_dim)
+        *reinterpret_cast<float4*>(to + column) =
+            make_float4(output[at], output[at + 4], output[at + 1], output[at + 5]);
+    }
+  }
+}
+
+// Warp 1, after each block of K: that block of V, as it comes.
+template <TileConfig T>
+__device__ __forceinline__ void load_raw_v(const Params& p, Control<T>& control, uint32_t shared,
+                                           Ring<T.raw_stages>& raw, const Tile& tile, int block) {
+  const int head = tile.head / p.heads_per_kv * p.v_steps.head,
+            batch = tile.batch * p.v_steps.batch;
+  const int key = tile.first_kv + block * T.keys;
+  if (!p.problem.v_transposed) {
+    load<T, T.keys>(p.v, control.raw_full, control.raw_empty, raw, shared + T.raw_offset(), key,
+                    head, batch, ptx::kEvictLast);
+    return;
+  }
+  constexpr int kBox = transposed_box(T.keys);
+  const uint32_t barrier = ptx::shared_address(&control.raw_full[raw.slot]);
+  ptx::mbarrier_wait(ptx::shared_address(&control.raw_empty[raw.slot]), raw.phase ^ 1);
+  ptx::mbarrier_arrive_expect(barrier, T.kv_stage_bytes());
+#pragma unroll
+  for (int c = 0; c < T.keys / kBox; ++c) {
+    ptx::tma_load(shared + T.raw_offset() + raw.slot * T.kv_stage_bytes() + c * kBox * T.head_dim,
+                  &p.v, barrier, key + c * kBox, 0, head, batch, ptx::kEvictLast);
+  }
+  raw.advance();
+}
+
+template <TileConfig T>
+__device__ __forceinline__ void consume(const Params& p, Control<T>& control, uint32_t shared,
+                                        uint8_t* sums_memory, int group) {
+  constexpr bool kE5m2 = T.dtype == DType::e5m2;
+  constexpr int kScores = T.keys / 2;
+  constexpr int kPairThreads = 256;  // one group syncs, the one before it arrives
+  const int thread = threadIdx.x % 128, lane = threadIdx.x % 32;
+
+  // At head_dim 256 two products: no product has more than 256 columns, and the sums need eight.
+  constexpr bool kTwo = T.head_dim == 256;
+  constexpr int kHigh = kTwo ? 64 : 0;
+  float scores[kScores], output[kOutput<T>];
+  uint32_t probabilities[T.keys / 8], packed[T.keys / 8];
+  float top[2], sum[2], alpha[2] = {1.0f, 1.0f};
+  Ring<T.q_units> q;
+  q.slot = group;
+  Ring<T.stages> k;
+  Ring<T.v_stages> v;
+
+  auto take_turn = [&] {
+    if constexpr (T.turns) ptx::barrier_sync(kTurnBarrier + group, kPairThreads);
+  };
+  auto pass_turn = [&] {
+    if constexpr (T.turns) ptx::barrier_arrive(kTurnBarrier + (group + 1) % T.groups, kPairThreads);
+  };
+  auto wait_full = [&](uint64_t* full, const auto& ring) {
+    ptx::mbarrier_wait(ptx::shared_address(&full[ring.slot]), ring.phase);
+  };
+  auto release = [&](uint64_t* empty, auto& ring) {
+    if (lane == 0) ptx::mbarrier_arrive(ptx::shared_address(&empty[ring.slot]));
+    ring.advance();
+  };
+  auto release_q = [&] {
+    if (lane == 0) ptx::mbarrier_arrive(ptx::shared_address(&control.q_empty[q.slot]));
+  };
+  // Starts S = Q K^T.
+  auto start_scores = [&] {
+    const uint32_t a = descriptor_low(shared + T.q_offset() + q.slot * T.q_unit_bytes());
+    const uint32_t b = descriptor_low(shared + T.k_offset() + k.slot * T.kv_stage_bytes());
+#pragma unroll
+    for (int step = 0; step < T.head_dim / 32; ++step) {
+      ptx::wgmma8_shared<kE5m2>(
+          scores, descriptor8(a + k_major_step8(kGroupRows, T.row_bytes(), step), T.row_bytes()),
+          descriptor8(b + k_major_step8(T.keys, T.row_bytes(), step), T.row_bytes()), step > 0);
+    }
+    ptx::wgmma_commit();
+  };
+  // Starts O += P V.
+  auto start_output = [&] {
+    const uint32_t b = descriptor_low(shared + T.v_offset() + v.slot * T.v_stage_bytes());
+    constexpr uint32_t kUpper = 128 * kRowBytes / kChunkBytes;
+#pragma unroll
+    for (int step = 0; step < T.keys / 32; ++step) {
+      const uint32_t low = b + turned_step(T.head_dim, step);
+      const uint32_t* a = &probabilities[4 * step];
+      if constexpr (kTwo) {
+        ptx::wgmma8_registers<kE5m2>(reinterpret_cast<float(&)[64]>(output), a,
+                                     descriptor8(low, kRowBytes));
+      }
+      ptx::wgmma8_registers<kE5m2>(reinterpret_cast<float(&)[kOutput<T> - kHigh]>(output[kHigh]), a,
+                                   descriptor8(low + (kTwo ? kUpper : 0), kRowBytes));
+    }
+    ptx::wgmma_commit();
+  };
+  // A product's registers may not be written while an earlier one runs, or the assembler serialises
+  // all of them. So packed probabilities wait beside the registers that the product will read;
+  // taking them is an operation with a zero that the assembler does not know, for it sees through a
+  // copy.
+  const uint32_t zero = gridDim.y - 1;
+  auto pack_probabilities = [&] {
+#pragma unroll
+    for (int i = 0; i < kScores; i += 8) {  // sixteen keys
+      packed[i / 4] = ptx::pack8<false>(scores[i], scores[i + 1], scores[i + 4], scores[i + 5]);
+      packed[i / 4 + 1] =
+          ptx::pack8<false>(scores[i + 2], scores[i + 3], scores[i + 6], scores[i + 7]);
+    }
+  };
+  auto take_packed = [&] {
+#pragma unroll
+    for (int i = 0; i < T.keys / 8; ++i) probabilities[i] = ptx::or_later(packed[i], zero);
+  };
+  // Something that depends on all of them, and is never all ones.
+  auto any_packed = [&] {
+    uint32_t any = 0;
+#pragma unroll
+    for (int i = 0; i < T.keys / 8; ++i) any |= packed[i];
+    return any & 0x7fffffff;
+  };
+  // The sums of the product that has just ended, off to fp32.
+  auto take_sums = [&] {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) sum[r] += output[T.head_dim / 2 + 2 * r];
+#pragma unroll
+    for (int i = T.head_dim / 2; i < kOutput<T>; ++i) output[i] = ptx::as_float(zero);
+  };
+
+  // The promoted sums of this thread: four floats at a time, 128 threads side by side. They are
+  // scaled by the maxima of their time, so that later ones can be added without reading.
+  constexpr int kSumChunks = T.head_dim / 8;
+  constexpr float kFar = 64.0f;  // between maxima: from there on the sums are scaled anew
+  float4* const sums = (T.sums_shared() ? reinterpret_cast<float4*>(sums_memory)
+                                        : reinterpret_cast<float4*>(p.sums) +
+                                              blockIdx.x * T.groups * kSumChunks * 128) +
+                       group * kSumChunks * 128 + thread;
+  float sums_top[2] = {-kInfinity, -kInfinity};
+  bool promoted = false;
+  auto add_promoted = [&] {
+    float scale[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r)
+      scale[r] = sums_top[r] == -kInfinity ? 0.0f : ptx::exp2(sums_top[r] - top[r]);
+#pragma unroll
+    for (int i = 0; i < kSumChunks; ++i) {
+      const float4 before = T.sums_shared() ? sums[i * 128] : __ldcg(sums + i * 128);
+      output[4 * i] = fmaf(before.x, scale[0], output[4 * i]);
+      output[4 * i + 1] = fmaf(before.y, scale[0], output[4 * i + 1]);
+      output[4 * i + 2] = fmaf(before.z, scale[1], output[4 * i + 2]);
+      output[4 * i + 3] = fmaf(before.w, scale[1], output[4 * i + 3]);
+    }
+  };
+  auto promote = [&] {
+    const bool far = !(top[0] - sums_top[0] <= kFar && top[1] - sums_top[1] <= kFar);
+    if (T.sums_shared() || !promoted || __any_sync(~0u, far)) {
+      if (promoted) add_promoted();
+#pragma unroll
+      for (int i = 0; i < kSumChunks; ++i) {
+        sums[i * 128] =
+            make_float4(output[4 * i], output[4 * i + 1], output[4 * i + 2], output[4 * i + 3]);
+      }
+      sums_top[0] = top[0];
+      sums_top[1] = top[1];
+    } else {
+      const float low = ptx::exp2(top[0] - sums_top[0]), high = ptx::exp2(top[1] - sums_top[1]);
+#pragma unroll
+      for (int i = 0; i < kSumChunks; ++i) {
+        ptx::add4(sums + i * 128, output[4 * i] * low, output[4 * i + 1] * low,
+                  output[4 * i + 2] * high, output[4 * i + 3] * high);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < T.head_dim / 2; ++i) output[i] = 0.0f;
+    promoted = true;
+  };
+  auto rescale_all = [&] {
+    if (__any_sync(~0u, alpha[0] != 1.0f || alpha[1] != 1.0f)) {
+#pragma unroll
+      for (int i = 0; i < T.head_dim / 2; ++i) output[i] *= alpha[i / 2 % 2];
+      sum[0] *= alpha[0];
+      sum[1] *= alpha[1];
+    }
+  };
+
+  if (T.turns && group == T.groups - 1) pass_turn();  // the first group begins
+
+  for_each_tile(control, false, [&](const Tile& tile) {
+    const float scale_log2 = tile.scale_log2;
+    const int row0 = tile.row0 + group * kGroupRows;
+    const int blocks = row0 < tile.length_q
+                           ? min_of(tile.blocks, visible_blocks(row0 + kGroupRows, tile.length_q,
+                                                                tile.length_kv, T.causal, T.keys))
+                           : 0;
+    const int whole =
+        min_of(blocks, whole_blocks(row0, tile.length_q, tile.length_kv, T.causal, T.keys));
+
+    top[0] = top[1] = -kInfinity;
+    sum[0] = sum[1] = 0.0f;
+    promoted = false;
+#pragma unroll
+    for (int i = 0; i < kOutput<T>; ++i) output[i] = 0.0f;
+
+      // Blocks that other groups of the tile see and this one does not. Every group takes
+      // tile.blocks - 1 turns, whatever it has to do.
+#pragma unroll 1
+    for (int i = 1; i <= tile.blocks - blocks; ++i) {
+      wait_full(control.k_full, k);
+      release(control.k_empty, k);
+      if (i < tile.blocks) {
+        take_turn();
+        pass_turn();
+      }
+      wait_full(control.v_full, v);
+      release(control.v_empty, v);
+    }
+
+    if (tile.blocks > 0) ptx::mbarrier_wait(ptx::shared_address(&control.q_full[q.slot]), q.phase);
+
+    if (blocks > 0) {
+      // How far this thread's two rows see, counted from the current block.
+      int limit_low =
+          visible_keys(row0 + fragment_row(thread, 0), tile.length_q, tile.length_kv, T.causal) -
+          (blocks - 1) * T.keys - fragment_column(thread, 0);
+      int limit_high =
+          visible_keys(row0 + fragment_row(thread, 2), tile.length_q, tile.length_kv, T.causal) -
+          (blocks - 1) * T.keys - fragment_column(thread, 0);
+
+      // The first block: scores alone.
+      wait_full(control.k_full, k);
+      ptx::wgmma_fence();
+      start_scores();
+      ptx::wgmma_wait<0>();
+      ptx::settle(scores);
+      release(control.k_empty, k);
+      if (whole < blocks) mask(scores, limit_low, limit_high);
+      softmax<T>(scores, top, alpha, scale_log2);
+      pack_probabilities();
+      take_packed();
+      alpha[0] = alpha[1] = 1.0f;  // the output is still zero
+
+      // One block: its scores, and the output of the block before.
+      int until_promotion = p.promote_blocks;
+      auto step = [&](auto masked) {
+        wait_full(control.k_full, k);
+        take_turn();
+        ptx::wgmma_fence();
+        start_scores();
+        wait_full(control.v_full, v);
+        ptx::wgmma_fence();
+        start_output();
+        pass_turn();
+        ptx::wgmma_wait<1>();
+        ptx::settle(scores);
+        release(control.k_empty, k);
+        if constexpr (decltype(masked)::value) {
+          limit_low += T.keys;
+          limit_high += T.keys;
+          mask(scores, limit_low, limit_high);
+        }
+        softmax<T>(scores, top, alpha, scale_log2);
+        pack_probabilities();
+        ptx::pin(any_packed(), shared);  // keeps the exponentials before the wait
+        ptx::wgmma_wait<0>();
+        ptx::settle(output);
+        release(control.v_empty, v);
+        take_packed();
+        take_sums();
+        rescale_all();
+        if (--until_promotion == 0) {
+          promote();
+          until_promotion = p.promote_blocks;
+        }
+      };
+      int block = blocks - 1;
+      if constexpr (T.causal) {
+#pragma unroll 1
+        for (; block > whole; --block) step(std::true_type{});
+      }
+#pragma unroll 1
+      for (; block > 0; --block) step(std::false_type{});
+
+      // The last output product.
+      release_q();
+      wait_full(control.v_full, v);
+      ptx::wgmma_fence();
+      start_output();
+      ptx::wgmma_wait<0>();
+      ptx::settle(output);
+      release(control.v_empty, v);
+      take_sums();
+      if (promoted) add_promoted();
+    } else if (tile.blocks > 0) {
+      release_q();
+    }
+
+    // Normalise. A row that saw no key, or only keys of score -inf, is zero.
+    if (row0 < tile.length_q) {
+      float lse[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const bool empty = sum[r] == 0.0f;
+        const float inverse = tile.factor / sum[r];
+        lse[r] = empty ? -kInfinity : (top[r] - kOffset) * kLn2 + logf(sum[r]);
+#pragma unroll
+        for (int i = 0; i < T.head_dim / 2; i += 4) {
+          output[i + 2 * r] = empty ? 0.0f : output[i + 2 * r] * inverse;
+          output[i + 2 * r + 1] = empty ? 0.0f : output[i + 2 * r + 1] * inverse;
+        }
+      }
+      const bool divided = p.problem.key_splits > 1;
+      if ((divided || p.problem.lse) && lane % 4 == 0) {
+        float* to = divided ? p.partials.lse + partial_row(p.problem, tile.part, tile.batch,
+                                                           tile.head, tile.first_q)
+                            : p.problem.lse + tile.batch * p.problem.lse_stride_batch +
+                                  tile.head * p.problem.lse_stride_head + tile.first_q;
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const int row = row0 + fragment_row(thread, 2 * r);
+          if (row < tile.length_q) to[row] = lse[r];
+        }
+      }
+      if (divided) {
+        store_partial<T>(p, tile, row0, output);
+      } else {
+        store<T>(p, tile, row0, output);
+      }
+    }
+    if (tile.blocks > 0) q.advance(T.groups);
+  });
+}
+
+template <TileConfig T>
+__device__ __forceinline__ void write_ones(uint32_t shared) {
+  constexpr uint32_t kOnes = T.dtype == DType::e5m2 ? 0x3c3c3c3c : 0x38383838;
+  constexpr int kChunksOfBlock = kOnesRows * kRowBytes / kChunkBytes;
+  constexpr int kChunks = T.v_stages * turned_blocks(T.keys) * kChunksOfBlock;
+  for (int i = threadIdx.x; i < kChunks; i += T.threads()) {
+    const uint32_t block = i / kChunksOfBlock;
+    ptx::store_shared16(shared + T.v_offset() + block * turned_block_bytes(T.head_dim) +
+                            T.head_dim * kRowBytes + i % kChunksOfBlock * kChunkBytes,
+                        kOnes, kOnes, kOnes, kOnes);
+  }
+  ptx::fence_async_proxy();
+}
+
+}  // namespace fp8
+
+// ================================================================================================
+
+template <class Shape>
+__global__ void __launch_bounds__(Shape::kTile.threads(), 1)
+    forward8(const __grid_constant__ Params p) {
+  constexpr TileConfig T = Shape::kTile;
+  static_assert(T.shared_bytes() <= kSharedLimit);
+  static_assert(T.keys % 32 == 0 && !T.store_by_copy && !T.rescale_early);
+  static_assert(sizeof(Control<T>) <= TileConfig::kControlBytes);
+  extern __shared__ __align__(kTileAlignment) uint8_t memory[];
+  const uint32_t shared = ptx::shared_address(memory);
+  auto& control = *reinterpret_cast<Control<T>*>(memory + T.control_offset());
+
+  if (threadIdx.x == 0) {
+    ptx::prefetch_tensor_map(&p.q);
+    ptx::prefetch_tensor_map(&p.k);
+    ptx::prefetch_tensor_map(&p.v);
+    auto init = [](uint64_t* barriers, int size, int count) {
+      for (int i = 0; i < size; ++i) ptx::mbarrier_init(ptx::shared_address(&barriers[i]), count);
+    };
+    init(control.q_full, T.q_units, 1);
+    init(control.q_empty, T.q_units, 4);
+    init(control.k_full, T.stages, 1);
+    init(control.k_empty, T.stages, 4 * T.groups);
+    init(control.v_full, T.v_stages, kTurningWarps);
+    init(control.v_empty, T.v_stages, 4 * T.groups);
+    init(control.raw_full, T.raw_stages, 1);
+    init(control.raw_empty, T.raw_stages, kTurningWarps);
+    init(&control.tile_full, 1, 1);
+    init(&control.tile_empty, 1, 1 + kTurningWarps + 4 * T.groups);
+    ptx::fence_mbarrier_init();
+  }
+  fp8::write_ones<T>(shared);
+  __syncthreads();
+  ptx::wait_for_earlier_grids();
+  ptx::let_later_grids_start();
+
+  const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+  if (warpgroup == 0) {
+    ptx::give_registers<T.producer_registers>();
+    const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+    if (warp == 0) schedule<T>(p, control);
+    if (warp == 1) {
+      Ring<T.raw_stages> raw;
+      load_q_and_k<T>(p, control, shared, [&](const Tile& tile, int block) {
+        fp8::load_raw_v<T>(p, control, shared, raw, tile, block);
+      });
+    }
+    if (warp >= 2) turn_v<T>(p, control, shared, warp - 2);
+  } else {
+    ptx::take_registers<T.consumer_registers()>();
+    fp8::consume<T>(p, control, shared, memory + T.sums_offset(), warpgroup - 1);
+  }
+}
+
+}  // namespace namesake::attention::sm90
