@@ -1,12 +1,14 @@
 // What the bench says, from recorded data: no GPU.
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cells.h"
 #include "results.h"
+#include "story_page.h"
 #include "util/file.h"
 
 using namespace namesake;
@@ -55,12 +57,23 @@ TEST(Cells, HaveNamesThatDiffer) {
 }
 
 TEST(Cells, CoverEveryHeadDimMaskTypeAndLengthOfTheFieldsTable) {
-  size_t found = 0;
-  for (const Cell& cell : field_table()) found += cell.heads_q == cell.heads_kv;
+  size_t found = 0, in_fp8 = 0;
+  for (const Cell& cell : field_table()) {
+    in_fp8 += cell.fp8();
+    found += !cell.fp8() && cell.heads_q == cell.heads_kv;
+  }
   EXPECT_EQ(found, 3u * 2 * 2 * 8);
+  EXPECT_EQ(in_fp8, 3u * 2 * 2 * 7);  // both layouts of V, from 1,024 on
   EXPECT_FALSE(matching(field_table(), "*-h64x8-b1").empty());
-  EXPECT_EQ(sustained_cells().size(), 12u);
+  EXPECT_EQ(sustained_cells().size(), 18u);
+  EXPECT_EQ(matching(field_table(), "e4m3-d64-full-n1024-vt").size(), 1u);
   EXPECT_EQ(matching(field_table(), "fp16-d256-causal-n65536").size(), 1u);
+}
+
+TEST(Cells, OfTheStoryAreThoseOfTheOriginalReport) {
+  EXPECT_EQ(story_cells().size(), 2u * 2 * 2 * 7);
+  for (const Cell& cell : story_cells()) EXPECT_LE(cell.batch * cell.length, 65536) << cell.name();
+  EXPECT_EQ(matching(story_cells(), "e4m3-d128-causal-n65536-b1").size(), 1u);
 }
 
 TEST(Cells, CountTheOperationsOfTwoProducts) {
@@ -75,6 +88,11 @@ TEST(Figures, AreKnownForThisCardAndTheFieldsShapesOnly) {
   Cell grouped = kCell;
   grouped.heads_kv = 8;
   EXPECT_FALSE(figure_for("NVIDIA H200", "cuDNN", grouped));
+  Cell fp8 = kCell;
+  fp8.dtype = attention::DType::e4m3;
+  EXPECT_EQ(figure_for("NVIDIA H200", "cuDNN", fp8), 718);
+  fp8.v_transposed = true;
+  EXPECT_FALSE(figure_for("NVIDIA H200", "cuDNN", fp8));
   Cell longest = kCell;
   longest.length = 65536;
   EXPECT_FALSE(figure_for("NVIDIA H200", "cuDNN", longest));
@@ -110,6 +128,123 @@ TEST(Judge, AveragesSpeedRatiosGeometricallyForEachHeadDim) {
       document_of({some_cell(kCell, 1200, 600, 1.9, 2.1), some_cell(other, 300, 600, 0.49, 0.51)});
   EXPECT_NEAR(document["judgement"]["geometric_mean_of_speed_ratios"]["head_dim 128"].get<double>(),
               1, 1e-12);
+}
+
+TEST(Judge, KeepsFp8AndItsLayoutsApart) {
+  Cell fp8 = kCell, transposed = kCell;
+  fp8.dtype = transposed.dtype = attention::DType::e4m3;
+  transposed.v_transposed = true;
+  const Json document =
+      document_of({some_cell(kCell, 600, 600, 0.9, 1.1), some_cell(fp8, 1400, 700, 1.9, 2.1),
+                   some_cell(transposed, 2100, 700, 2.9, 3.1)});
+  const Json& means = document["judgement"]["geometric_mean_of_speed_ratios"];
+  EXPECT_NEAR(means["head_dim 128"].get<double>(), 1, 1e-12);
+  EXPECT_NEAR(means["fp8, head_dim 128"].get<double>(), 2, 1e-12);
+  EXPECT_NEAR(means["fp8, V transposed, head_dim 128"].get<double>(), 3, 1e-12);
+}
+
+CodePair some_codes(attention::Kernel kernel, const Cell& cell, const std::string& treated) {
+  return {.kernel = kernel,
+          .dtype = cell.dtype,
+          .head_dim = cell.head_dim,
+          .causal = kernel == attention::Kernel::hopper && cell.causal,
+          .untreated = {.symbol = "_Zsm80forward", .hash = "aaaa", .registers = 128},
+          .treated = {.symbol = "_Zsm80_cutlassforward", .hash = treated, .registers = 130}};
+}
+
+Speed some_speed(const std::string& name, double teraflops) {
+  return {.name = name, .teraflops = {.values = 6, .median = teraflops}};
+}
+
+// One cell: the Hopper kernel has one code, the portable kernel two.
+StoryCell some_story(const Cell& cell, int64_t differing_bytes) {
+  StoryCell story{.cell = cell};
+  story.told.push_back({.kernel = attention::Kernel::hopper,
+                        .codes = some_codes(attention::Kernel::hopper, cell, "aaaa"),
+                        .untreated = some_speed("untreated", 612)});
+  story.told.push_back(
+      {.kernel = attention::Kernel::portable,
+       .codes = some_codes(attention::Kernel::portable, cell, "bbbb"),
+       .untreated = some_speed("untreated", 250),
+       .treated = some_speed("treated", 275),
+       .time = gpu::Comparison{.pairs = 6, .ratio = 1 / 1.1, .interval = gpu::Interval{0.9, 0.92}},
+       .differing_bytes = differing_bytes});
+  story.peer = some_speed("cuDNN", 515);
+  return story;
+}
+
+Json story_of(const std::vector<StoryCell>& cells) {
+  Json document = document_of({});
+  for (const StoryCell& cell : cells) document["story"].push_back(to_json(cell));
+  return document;
+}
+
+Cell half(int64_t length) {
+  return {.dtype = attention::DType::fp16, .length = length, .head_dim = 128, .causal = true};
+}
+
+TEST(Codes, OfAKernelAreFoundByItsHeadDimTypeAndMask) {
+  const std::vector<CodePair> pairs = {some_codes(attention::Kernel::hopper, half(1024), "bbbb"),
+                                       some_codes(attention::Kernel::portable, half(1024), "cccc")};
+  Cell cell = half(2048);
+  EXPECT_EQ(pair_for(pairs, attention::Kernel::hopper, cell), &pairs[0]);
+  EXPECT_EQ(pair_for(pairs, attention::Kernel::portable, cell), &pairs[1]);
+  cell.causal = false;
+  EXPECT_EQ(pair_for(pairs, attention::Kernel::hopper, cell), nullptr);
+  EXPECT_EQ(pair_for(pairs, attention::Kernel::portable, cell), &pairs[1]);
+  cell.dtype = attention::DType::e4m3;
+  EXPECT_EQ(pair_for(pairs, attention::Kernel::portable, cell), nullptr);
+}
+
+TEST(Story, HasABlockForEachKernelAndARowForEachLength) {
+  const std::string text =
+      story_text(story_of({some_story(half(1024), 0), some_story(half(2048), 0)}));
+  EXPECT_NE(text.find("**hopper, head_dim 128, causal**"), std::string::npos);
+  EXPECT_NE(text.find("| length | fp16 untreated | fp16 treated | cuDNN fp16 |"),
+            std::string::npos);
+  EXPECT_NE(text.find("| 1024 | 612 | same code | 515 |"), std::string::npos);
+  EXPECT_NE(text.find("| 2048 | 250 | 275 (1.100: 1.087–1.111) | 515 |"), std::string::npos);
+}
+
+TEST(Story, ShowsTheHashWhereTheNameChangesNothing) {
+  const std::string text = story_text(story_of({some_story(half(1024), 0)}));
+  EXPECT_NE(text.find("fp16: the name changes nothing, both are aaaa"), std::string::npos);
+  EXPECT_NE(text.find("fp16: aaaa untreated, bbbb treated; results equal bit for bit in 1 of 1"),
+            std::string::npos);
+}
+
+TEST(Story, CountsCellsWhoseResultsDiffer) {
+  const std::string text =
+      story_text(story_of({some_story(half(1024), 0), some_story(half(2048), 7)}));
+  EXPECT_NE(text.find("results equal bit for bit in 1 of 2"), std::string::npos);
+}
+
+TEST(Story, DrawsALineForEachBuildThatWasTimed) {
+  const std::string svg = story_figure(story_of({some_story(half(1024), 0)}));
+  size_t lines = 0;
+  for (size_t at = svg.find("<polyline"); at != std::string::npos;
+       at = svg.find("<polyline", at + 1))
+    ++lines;
+  EXPECT_EQ(lines, 5u);  // Hopper's one code and cuDNN, the portable kernel's two and cuDNN
+  EXPECT_EQ(svg.find("http", 40), std::string::npos);
+}
+
+TEST(Story, FigureInTheDocumentIsMadeFromTheCommittedResults) {
+  const std::filesystem::path root = NAMESAKE_SOURCE_DIR;
+  const auto results = root / "results/attention-story.json",
+             figure = root / "docs/attention-story.svg";
+  if (!std::filesystem::exists(results))
+    GTEST_SKIP()
+        << "no story is committed: attention-bench --story -o results/attention-story.json";
+  const auto document = read_results(results);
+  ASSERT_TRUE(document) << document.error().message;
+  const std::string made = story_figure(*document);
+  if (std::getenv("NAMESAKE_UPDATE_GOLDEN")) {
+    ASSERT_TRUE(write_file(figure, made));
+  }
+  const auto text = read_file(figure);
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(*text, made) << "NAMESAKE_UPDATE_GOLDEN=1 makes it anew";
 }
 
 TEST(Markdown, SaysWhyASideIsMissing) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <algorithm>
+
 namespace namesake::bench {
 
 using attention::DType;
@@ -12,6 +14,7 @@ std::string Cell::name() const {
                                  causal ? "causal" : "full", length);
   if (heads_kv != heads_q) text += fmt::format("-h{}x{}", heads_q, heads_kv);
   if (batch != 4) text += fmt::format("-b{}", batch);
+  if (v_transposed) text += "-vt";
   return text;
 }
 
@@ -31,6 +34,14 @@ std::vector<Cell> field_table() {
           cells.push_back({dtype, 4, heads, heads, length, head_dim, causal});
       }
     }
+    for (const bool v_transposed : {false, true}) {
+      if (length < 1024) break;
+      for (const int64_t head_dim : {64, 128, 256}) {
+        const int64_t heads = head_dim == 256 ? 16 : 32;
+        for (const bool causal : {false, true})
+          cells.push_back({DType::e4m3, 4, heads, heads, length, head_dim, causal, v_transposed});
+      }
+    }
     if (length < 2048 || length > 32768) continue;
     for (const bool causal : {false, true})
       cells.push_back({DType::bf16, 1, 64, 8, length, 128, causal});
@@ -42,9 +53,23 @@ std::vector<Cell> sustained_cells() {
   std::vector<Cell> cells;
   for (const int64_t head_dim : {64, 128, 256}) {
     const int64_t heads = head_dim == 256 ? 16 : 32;
-    for (const bool causal : {false, true})
+    for (const bool causal : {false, true}) {
       for (const int64_t length : {2048, 16384})
         cells.push_back({DType::bf16, 4, heads, heads, length, head_dim, causal});
+      cells.push_back({DType::e4m3, 4, heads, heads, 16384, head_dim, causal});
+    }
+  }
+  return cells;
+}
+
+std::vector<Cell> story_cells() {
+  std::vector<Cell> cells;
+  for (int64_t length = 1024; length <= 65536; length *= 2) {
+    const int64_t batch = std::min<int64_t>(4, 65536 / length);
+    for (const int64_t head_dim : {64, 128})
+      for (const bool causal : {false, true})
+        for (const DType dtype : {DType::fp16, DType::e4m3})
+          cells.push_back({dtype, batch, 32, 32, length, head_dim, causal});
   }
   return cells;
 }

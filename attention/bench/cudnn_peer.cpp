@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstddef>
+
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <cudnn_frontend.h>
 
@@ -18,6 +20,21 @@ namespace fe = cudnn_frontend;
 
 constexpr int64_t kQ = 1, kK = 2, kV = 3, kO = 4;
 
+// The scalars of an fp8 graph: their numbers in the graph and their places in CudnnScalars.
+struct Scalar {
+  const char* name;
+  int64_t id;
+  size_t offset;
+};
+constexpr Scalar kScalars[] = {{"q_descale", 5, offsetof(CudnnScalars, one)},
+                               {"k_descale", 6, offsetof(CudnnScalars, one)},
+                               {"v_descale", 7, offsetof(CudnnScalars, one)},
+                               {"p_descale", 8, offsetof(CudnnScalars, p_descale)},
+                               {"p_scale", 9, offsetof(CudnnScalars, p_scale)},
+                               {"o_scale", 10, offsetof(CudnnScalars, o_scale)},
+                               {"p_largest", 11, offsetof(CudnnScalars, p_largest)},
+                               {"o_largest", 12, offsetof(CudnnScalars, o_largest)}};
+
 Status said(fe::error_t status, const char* what) {
   if (status.is_good()) return {};
   return error(fmt::format("cuDNN, {}: {}", what, status.get_message()));
@@ -31,6 +48,45 @@ fe::graph::Tensor_attributes tensor(const char* name, int64_t id, const Cell& ce
       .set_uid(id)
       .set_dim({cell.batch, heads, cell.length, cell.head_dim})
       .set_stride({cell.length * row, cell.head_dim, row, 1});
+}
+
+fe::graph::Tensor_attributes transposed(const char* name, int64_t id, const Cell& cell,
+                                        int64_t heads) {
+  const int64_t head = cell.head_dim * cell.length;
+  return tensor(name, id, cell, heads).set_stride({heads * head, head, 1, cell.length});
+}
+
+using Node = std::shared_ptr<fe::graph::Tensor_attributes>;
+
+// Adds the cell's attention to the graph and returns its output.
+Node attend(fe::graph::Graph& graph, const Cell& cell, float scale, const Node& q, const Node& k,
+            const Node& v) {
+  fe::graph::SDPA_attributes options;
+  options.set_name("attention").set_generate_stats(false).set_attn_scale(scale);
+  if (cell.causal) options.set_causal_mask(true);
+  if (!cell.fp8()) return graph.sdpa(q, k, v, options)[0];
+  const auto scalar = [](const Scalar& of) {
+    return fe::graph::Tensor_attributes()
+        .set_name(of.name)
+        .set_uid(of.id)
+        .set_dim({1, 1, 1, 1})
+        .set_stride({1, 1, 1, 1})
+        .set_data_type(fe::DataType_t::FLOAT);
+  };
+  Node factors[6];
+  for (size_t i = 0; i < std::size(factors); ++i) factors[i] = graph.tensor(scalar(kScalars[i]));
+  const auto outputs = graph.sdpa_fp8(q, k, v, factors[0], factors[1], factors[2], factors[3],
+                                      factors[4], factors[5], options);
+  for (size_t i = 0; i < 2; ++i) {
+    const Scalar& of = kScalars[std::size(factors) + i];
+    outputs[2 + i]
+        ->set_output(true)
+        .set_uid(of.id)
+        .set_dim({1, 1, 1, 1})
+        .set_stride({1, 1, 1, 1})
+        .set_data_type(fe::DataType_t::FLOAT);
+  }
+  return outputs[0];
 }
 
 }  // namespace
@@ -69,6 +125,9 @@ Result<Cudnn> Cudnn::open() {
 }
 
 Result<Cudnn::Attention> Cudnn::attention(const Cell& cell, float scale) const {
+  // One of them reads where nothing is and takes the whole context with it (9.19 on an H200).
+  if (cell.fp8() && cell.head_dim > 128)
+    return error("cuDNN's fp8 plans are not run at head_dim 256: they fault on Hopper");
   Attention made;
   made.private_ = std::make_shared<Attention::Private>();
   Attention::Private& own = *made.private_;
@@ -77,17 +136,16 @@ Result<Cudnn::Attention> Cudnn::attention(const Cell& cell, float scale) const {
   const cudnnHandle_t handle = private_->handle;
   try {
     graph
-        .set_io_data_type(cell.dtype == attention::DType::bf16 ? fe::DataType_t::BFLOAT16
-                                                               : fe::DataType_t::HALF)
+        .set_io_data_type(cell.fp8()                             ? fe::DataType_t::FP8_E4M3
+                          : cell.dtype == attention::DType::bf16 ? fe::DataType_t::BFLOAT16
+                                                                 : fe::DataType_t::HALF)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
     const auto q = graph.tensor(tensor("q", kQ, cell, cell.heads_q));
     const auto k = graph.tensor(tensor("k", kK, cell, cell.heads_kv));
-    const auto v = graph.tensor(tensor("v", kV, cell, cell.heads_kv));
-    auto options = fe::graph::SDPA_attributes().set_name("attention").set_generate_stats(false);
-    options.set_attn_scale(scale);
-    if (cell.causal) options.set_causal_mask(true);
-    const auto [o, stats] = graph.sdpa(q, k, v, options);
+    const auto v = graph.tensor(cell.v_transposed ? transposed("v", kV, cell, cell.heads_kv)
+                                                  : tensor("v", kV, cell, cell.heads_kv));
+    const auto o = attend(graph, cell, scale, q, k, v);
     const auto shape = tensor("o", kO, cell, cell.heads_q);
     o->set_output(true).set_uid(kO).set_dim(shape.get_dim()).set_stride(shape.get_stride());
 
@@ -127,6 +185,9 @@ Status Cudnn::Attention::run(size_t plan, const CudnnTensors& tensors, void* wor
     return error("cuDNN does not take the stream");
   std::unordered_map<int64_t, void*> pointers = {
       {kQ, tensors.q}, {kK, tensors.k}, {kV, tensors.v}, {kO, tensors.o}};
+  if (tensors.scalars)
+    for (const Scalar& scalar : kScalars)
+      pointers[scalar.id] = static_cast<std::byte*>(tensors.scalars) + scalar.offset;
   return said(
       private_->graph.execute_plan_at_index(handle, pointers, workspace, private_->indices[plan]),
       "running");

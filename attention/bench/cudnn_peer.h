@@ -13,9 +13,20 @@ struct CUstream_st;
 
 namespace namesake::bench {
 
+// Of an fp8 cell, what cuDNN takes in device memory: factors of its tensors, and where it leaves
+// the largest probability and output. Probabilities are at most 1 and outputs here at most 6 or so:
+// both are multiplied into e4m3's range, whose largest number is 448, which treats cuDNN best.
+struct CudnnScalars {
+  float one = 1;
+  float p_scale = 256, p_descale = 1.0f / 256;
+  float o_scale = 64;
+  float p_largest = 0, o_largest = 0;
+};
+
 struct CudnnTensors {
   void *q = nullptr, *k = nullptr, *v = nullptr,
-       *o = nullptr;  // [batch][length][heads][head_dim], dense
+       *o = nullptr;        // [batch][length][heads][head_dim], dense; o of an fp8 cell is fp8
+  void* scalars = nullptr;  // CudnnScalars in device memory, for an fp8 cell
 };
 
 // The library, opened once. Not opened: why, in a sentence.

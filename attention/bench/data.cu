@@ -1,5 +1,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include "data.h"
 
@@ -54,7 +55,7 @@ __host__ __device__ int64_t row_at(int64_t i, int64_t rows, int64_t length) {
 // One block recomputes one query row: a running maximum and sum over blocks of keys, all in double
 // precision. A thread owns a key while scores are made, and a column (of one of several shares of
 // the keys) while P·V is summed.
-template <class T>
+template <class T, class Output>
 __global__ void check_kernel(RowCheck check, double* sums) {
   __shared__ double query[kMaxHeadDim], weight[kKeys], scratch[kThreads];
   const int64_t head = blockIdx.y, batch = blockIdx.z;
@@ -64,12 +65,15 @@ __global__ void check_kernel(RowCheck check, double* sums) {
   const int64_t stride_kv = check.heads_kv * dim;
   const T* q =
       static_cast<const T*>(check.q) + ((batch * check.length + row) * check.heads_q + head) * dim;
-  const T* o =
-      static_cast<const T*>(check.o) + ((batch * check.length + row) * check.heads_q + head) * dim;
+  const Output* o = static_cast<const Output*>(check.o) +
+                    ((batch * check.length + row) * check.heads_q + head) * dim;
   const T* k =
       static_cast<const T*>(check.k) + (batch * check.length * check.heads_kv + head_kv) * dim;
-  const T* v =
-      static_cast<const T*>(check.v) + (batch * check.length * check.heads_kv + head_kv) * dim;
+  const int64_t key_step = check.v_transposed ? 1 : stride_kv;
+  const int64_t column_step = check.v_transposed ? check.length : 1;
+  const T* v = static_cast<const T*>(check.v) +
+               (check.v_transposed ? (batch * check.heads_kv + head_kv) * dim * check.length
+                                   : (batch * check.length * check.heads_kv + head_kv) * dim);
   const auto add = [](double a, double b) { return a + b; };
   const auto larger = [](double a, double b) { return fmax(a, b); };
 
@@ -97,8 +101,8 @@ __global__ void check_kernel(RowCheck check, double* sums) {
     sum *= rescale;
     const int here = static_cast<int>(min(static_cast<int64_t>(kKeys), keys - first));
     for (int i = share; i < here; i += shares)
-      sum +=
-          weight[i] * static_cast<double>(static_cast<float>(v[(first + i) * stride_kv + column]));
+      sum += weight[i] * static_cast<double>(
+                             static_cast<float>(v[(first + i) * key_step + column * column_step]));
     __syncthreads();
   }
   scratch[threadIdx.x] = sum;
@@ -108,7 +112,8 @@ __global__ void check_kernel(RowCheck check, double* sums) {
     double exact = 0;
     for (int i = 0; i < shares; ++i) exact += scratch[i * dim + column];
     exact /= total;
-    const double difference = static_cast<double>(static_cast<float>(o[column])) - exact;
+    const double difference =
+        static_cast<double>(static_cast<float>(o[column])) / check.o_scale - exact;
     error = difference * difference;
     norm = exact * exact;
   }
@@ -122,29 +127,62 @@ __global__ void check_kernel(RowCheck check, double* sums) {
   }
 }
 
+__global__ void count_differing_kernel(const uint4* a, const uint4* b, int64_t chunks,
+                                       unsigned long long* count) {
+  const auto differing = [](uint32_t x, uint32_t y) { return __popc(__vcmpne4(x, y)) / 8; };
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < chunks;
+       i += stride) {
+    const uint4 x = a[i], y = b[i];
+    mine += differing(x.x, y.x) + differing(x.y, y.y) + differing(x.z, y.z) + differing(x.w, y.w);
+  }
+  if (mine > 0) atomicAdd(count, mine);
+}
+
 }  // namespace
 
 int64_t checked_row(int64_t i, int64_t rows, int64_t length) {
   return row_at(i, rows, length);
 }
 
-int fill_normal(void* data, int64_t elements, Format16 format, uint64_t seed, CUstream_st* stream) {
+int fill_normal(void* data, int64_t elements, Format format, uint64_t seed, CUstream_st* stream) {
   constexpr int kBlocks = 2048;
-  if (format == Format16::bf16)
-    normal_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<__nv_bfloat16*>(data), elements,
-                                                    seed);
-  else
-    normal_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<__half*>(data), elements, seed);
+  const auto fill = [&](auto* typed) {
+    normal_kernel<<<kBlocks, kThreads, 0, stream>>>(typed, elements, seed);
+  };
+  switch (format) {
+    case Format::bf16:
+      fill(static_cast<__nv_bfloat16*>(data));
+      break;
+    case Format::fp16:
+      fill(static_cast<__half*>(data));
+      break;
+    case Format::e4m3:
+      fill(static_cast<__nv_fp8_e4m3*>(data));
+      break;
+  }
   return cudaGetLastError();
 }
 
 int check_rows(const RowCheck& check, double* sums, CUstream_st* stream) {
   const dim3 grid(static_cast<unsigned>(check.rows), static_cast<unsigned>(check.heads_q),
                   static_cast<unsigned>(check.batch));
-  if (check.format == Format16::bf16)
-    check_kernel<__nv_bfloat16><<<grid, kThreads, 0, stream>>>(check, sums);
+  if (check.format == Format::bf16)
+    check_kernel<__nv_bfloat16, __nv_bfloat16><<<grid, kThreads, 0, stream>>>(check, sums);
+  else if (check.format == Format::fp16)
+    check_kernel<__half, __half><<<grid, kThreads, 0, stream>>>(check, sums);
+  else if (check.o_format == Format::e4m3)
+    check_kernel<__nv_fp8_e4m3, __nv_fp8_e4m3><<<grid, kThreads, 0, stream>>>(check, sums);
   else
-    check_kernel<__half><<<grid, kThreads, 0, stream>>>(check, sums);
+    check_kernel<__nv_fp8_e4m3, __nv_bfloat16><<<grid, kThreads, 0, stream>>>(check, sums);
+  return cudaGetLastError();
+}
+
+int count_differing(const void* a, const void* b, int64_t bytes, void* count, CUstream_st* stream) {
+  count_differing_kernel<<<2048, kThreads, 0, stream>>>(static_cast<const uint4*>(a),
+                                                        static_cast<const uint4*>(b), bytes / 16,
+                                                        static_cast<unsigned long long*>(count));
   return cudaGetLastError();
 }
 

@@ -14,6 +14,8 @@
 #include "gpu/driver.h"
 #include "measure.h"
 #include "results.h"
+#include "story.h"
+#include "story_page.h"
 #include "util/file.h"
 #include "util/hash.h"
 
@@ -23,10 +25,10 @@ namespace {
 struct Options {
   std::vector<std::string> cells = {"*"};
   attention::Kernel kernel = attention::Kernel::automatic;
-  bool sustained = false, table = true, quick = false, list = false, check = false;
+  bool sustained = false, table = true, story = false, quick = false, list = false, check = false;
   double minutes = 0;  // 0: as long as it takes
   int device = 0;
-  std::string output, markdown, show;
+  std::string output, markdown, figure, show;
   Effort effort;
 };
 
@@ -37,8 +39,8 @@ constexpr size_t kMostAgain = 6;
 std::vector<Cell> chosen(const std::vector<Cell>& all, const Options& options) {
   std::vector<Cell> cells;
   for (const Cell& cell : all) {
-    if (options.quick && (cell.length > kQuickLength || cell.dtype != attention::DType::bf16))
-      continue;
+    const bool short_type = options.story || cell.dtype == attention::DType::bf16;
+    if (options.quick && (cell.length > kQuickLength || !short_type)) continue;
     for (const std::string& glob : options.cells)
       if (!matching({cell}, glob).empty()) {
         cells.push_back(cell);
@@ -60,8 +62,23 @@ class Budget {
   double minutes_;
 };
 
-void tell(const Budget& budget, size_t done, size_t all, const std::string& text) {
+void say(const Budget& budget, size_t done, size_t all, const std::string& text) {
   fmt::print(stderr, "[{:5.1f} s] {}/{} {}\n", budget.seconds(), done, all, text);
+}
+
+std::string in_short(const StoryCell& story) {
+  std::string text = story.cell.name() + ":";
+  for (const Told& told : story.told) {
+    text += fmt::format(" {} {:.0f} TFLOP/s untreated, ", attention::name(told.kernel),
+                        told.untreated.teraflops.median);
+    if (told.treated)
+      text += fmt::format("{:.0f} treated, {};", told.treated->teraflops.median,
+                          told.differing_bytes == 0 ? "results equal" : "RESULTS DIFFER");
+    else
+      text += "same code treated;";
+  }
+  if (story.peer) return text + fmt::format(" cuDNN {:.0f}", story.peer->teraflops.median);
+  return text + " " + story.why_no_peer;
 }
 
 std::string in_short(const Measured& measured) {
@@ -75,6 +92,16 @@ std::string in_short(const Measured& measured) {
     text += fmt::format(", {:.3f} × ({:.3f}–{:.3f})", 1 / measured.time->ratio,
                         1 / measured.time->interval->high, 1 / measured.time->interval->low);
   return text;
+}
+
+Status print(const nlohmann::ordered_json& document, const Options& options) {
+  const std::string table = markdown(document);
+  std::fputs(table.c_str(), stdout);
+  if (!options.markdown.empty()) TRY(write_file(options.markdown, table));
+  if (options.figure.empty()) return {};
+  if (!document.contains("story") || document["story"].empty())
+    return error("only --story makes a figure, and these results hold none");
+  return write_file(options.figure, story_figure(document));
 }
 
 Status run(const Options& options) {
@@ -103,15 +130,27 @@ Status run(const Options& options) {
   TRY_ASSIGN(const std::string binary, read_file(own_executable()));
   origin.binary = hash_bytes(binary).hex();
   origin.assembler = NAMESAKE_ASSEMBLER;
-  TRY_ASSIGN(Results results, Results::open(options.output, describe(origin, options.effort)));
+  auto header = describe(origin, options.effort);
+  std::vector<CodePair> pairs;
+  if (options.story) {
+    TRY_ASSIGN(pairs, code_pairs(own_executable()));
+    if (device.major != 9)
+      return error(
+          "--story needs a Hopper GPU: its kernels are compiled for compute capability 9.0");
+    header["codes"] = to_json(pairs);
+  }
+  TRY_ASSIGN(Results results, Results::open(options.output, header));
 
   struct Work {
     std::string section;
     Cell cell;
   };
   std::vector<Work> work;
-  if (options.table)
+  if (options.story) {
+    for (const Cell& cell : chosen(story_cells(), options)) work.push_back({"story", cell});
+  } else if (options.table) {
     for (const Cell& cell : chosen(field_table(), options)) work.push_back({"cells", cell});
+  }
   if (options.sustained)
     for (const Cell& cell : chosen(sustained_cells(), options)) work.push_back({"sustained", cell});
   if (work.empty()) return error("no cell has such a name: --list shows them");
@@ -130,7 +169,13 @@ Status run(const Options& options) {
     if (item.section == "cells") {
       TRY_ASSIGN(const Measured measured, measure(machine, item.cell, options.effort));
       TRY(results.add(item.section, to_json(measured)));
-      tell(budget, done, work.size(), in_short(measured));
+      say(budget, done, work.size(), in_short(measured));
+    } else if (item.section == "story") {
+      Effort effort = options.effort;
+      effort.cell_milliseconds /= 2;  // more sides share a cell, and more cells the time
+      TRY_ASSIGN(const StoryCell story, tell(machine, item.cell, pairs, effort));
+      TRY(results.add(item.section, to_json(story)));
+      say(budget, done, work.size(), in_short(story));
     } else {
       TRY_ASSIGN(const auto sides, sustain(machine, item.cell, options.effort));
       TRY(results.add(item.section, to_json(item.cell, sides)));
@@ -138,7 +183,7 @@ Status run(const Options& options) {
       for (const Sustained& side : sides)
         text += fmt::format(" {} {:.0f} TFLOP/s at {:.0f} MHz, {:.0f} W;", side.name,
                             side.teraflops, side.clock_mhz, side.watts);
-      tell(budget, done, work.size(), text);
+      say(budget, done, work.size(), text);
     }
   }
   TRY(results.finish());
@@ -155,13 +200,11 @@ Status run(const Options& options) {
     TRY_ASSIGN(const Measured measured, measure(machine, cell, options.effort));
     results.forget("cells", cell.name());
     TRY(results.add("cells", to_json(measured)));
-    tell(budget, done, work.size(), "again " + in_short(measured));
+    say(budget, done, work.size(), "again " + in_short(measured));
   }
   if (!again.empty()) TRY(results.finish());
 
-  const std::string table = markdown(results.document());
-  std::fputs(table.c_str(), stdout);
-  if (!options.markdown.empty()) TRY(write_file(options.markdown, table));
+  TRY(print(results.document(), options));
   if (options.check) {
     const auto& judgement = results.document()["judgement"];
     if (judgement["void"] || !judgement["behind_cudnn"].empty())
@@ -173,9 +216,22 @@ Status run(const Options& options) {
 Status show(const Options& options) {
   TRY_ASSIGN(auto document, read_results(options.show));
   if (!document.contains("judgement")) judge(document);
-  const std::string table = markdown(document);
-  std::fputs(table.c_str(), stdout);
-  if (!options.markdown.empty()) TRY(write_file(options.markdown, table));
+  return print(document, options);
+}
+
+// What the name changes, told from the machine code in this program; needs no GPU.
+Status list_codes() {
+  TRY_ASSIGN(const auto pairs, code_pairs(own_executable()));
+  for (const CodePair& pair : pairs)
+    fmt::print("{} {} head_dim {}{}: {}\n", attention::name(pair.kernel),
+               attention::name(pair.dtype), pair.head_dim,
+               pair.kernel == attention::Kernel::portable ? ""
+               : pair.causal                              ? " causal"
+                                                          : " full",
+               pair.same() ? "same code " + pair.untreated.hash
+                           : fmt::format("{} untreated, {} treated", pair.untreated.hash,
+                                         pair.treated.hash));
+  fmt::print("{} kernels in two builds\n", pairs.size());
   return {};
 }
 
@@ -192,10 +248,13 @@ int main(int argc, char** argv) {
   app.add_option("--kernel", options.kernel, "which of the library's kernels")
       ->transform(CLI::CheckedTransformer(kernels).description(""))
       ->type_name("automatic|portable|hopper");
-  app.add_flag("--quick", options.quick, "bf16 up to length 4096 alone");
+  app.add_flag("--quick", options.quick, "up to length 4096 alone, and of the table bf16 alone");
   app.add_flag("--sustained", options.sustained,
                "also twelve cells for some seconds each at the power limit");
   app.add_flag("!--no-table", options.table, "leave the table out (with --sustained)");
+  app.add_flag("--story", options.story,
+               "instead: our kernels as the assembler makes them untreated and treated, side by "
+               "side, at head_dim 64 and 128");
   app.add_option("--seconds", options.effort.sustained_seconds, "of each side of --sustained")
       ->check(CLI::Range(0.1, 60.0));
   app.add_option("--milliseconds", options.effort.cell_milliseconds,
@@ -207,11 +266,14 @@ int main(int argc, char** argv) {
   app.add_option("-o,--output", options.output,
                  "results as JSON, written after each cell; resumed if it is there");
   app.add_option("--markdown", options.markdown, "the table, as printed, into a file too");
+  app.add_option("--figure", options.figure, "what --story found, as an SVG file");
   app.add_option("--show", options.show, "print the table of a results file; needs no GPU")
       ->type_name("FILE");
   app.add_flag("--check", options.check,
                "exit with 1 if the run is void or a cell lies behind cuDNN");
-  app.add_flag("--list", options.list, "print the cells' names");
+  app.add_flag(
+      "--list", options.list,
+      "print the cells' names; with --story also what the name changes in the machine code");
   app.set_version_flag("--version", "attention-bench " NAMESAKE_VERSION);
   app.footer("Example: attention-bench --cells 'bf16-d128-*' --sustained -o results.json");
   try {
@@ -220,10 +282,13 @@ int main(int argc, char** argv) {
     return app.exit(failure) == 0 ? 0 : 2;
   }
   if (options.list) {
-    for (const Cell& cell : chosen(field_table(), options)) fmt::print("{}\n", cell.name());
-    return 0;
+    for (const Cell& cell : chosen(options.story ? story_cells() : field_table(), options))
+      fmt::print("{}\n", cell.name());
+    if (!options.story) return 0;
   }
-  const Status status = options.show.empty() ? run(options) : show(options);
+  const Status status = options.list           ? list_codes()
+                        : options.show.empty() ? run(options)
+                                               : show(options);
   if (status) return 0;
   if (status.error().message.empty()) return 1;
   fmt::print(stderr, "attention-bench: {}\n", status.error().message);

@@ -22,7 +22,7 @@ namespace namesake::bench {
 // again.
 struct RaceMemory {
   std::map<std::string, std::string> best;              // by the cell's name
-  std::map<std::string, std::set<std::string>> behind;  // by the name without its length
+  std::map<std::string, std::set<std::string>> behind;  // by the name without its length and batch
 };
 
 struct Machine {
@@ -82,7 +82,10 @@ struct Sustained {
 Result<std::vector<Sustained>> sustain(const Machine& machine, const Cell& cell,
                                        const Effort& effort);
 
-// Floating-point operations that one multiprocessor's tensor cores do a clock, in 16-bit formats.
-inline constexpr double kPeakFlopPerClock = 4096;
+// Floating-point operations that one multiprocessor's tensor cores do a clock: 16-bit formats, fp8.
+inline constexpr double kPeakFlopPerClock = 4096, kPeakFlopPerClock8 = 8192;
+inline double peak_flop_per_clock(const Cell& cell) {
+  return cell.fp8() ? kPeakFlopPerClock8 : kPeakFlopPerClock;
+}
 
 }  // namespace namesake::bench

@@ -3,22 +3,30 @@
 graphs so that Python is not measured, in interleaved rounds. Needs torch with a GPU, the wheel, and libnamesake-attention.so.
 
     peers.py --library build/libnamesake-attention.so -o results/attention-peers.json [--cells GLOB] [--triton] [--minutes 2]
+
+Cells of e4m3 are timed with V as it comes and transposed (-vt); beside them there is what promoting the tensor cores' sums costs
+(-promotion) and how far each result lies from the exact one (-accuracy, accuracy.py; cuDNN's too with --cudnn).
 """
 
 import argparse
 import datetime
 import fnmatch
+import hashlib
 import json
 import math
 import pathlib
 import sys
 import time
 
+import accuracy
 import library
 import paired
 
-SCHEMA = "namesake.attention-peers/1.2"  # 1.1: each side alone, too; 1.2: decoding
+SCHEMA = "namesake.attention-peers/1.3"  # 1.1: each side alone, too; 1.2: decoding; 1.3: fp8
 LENGTHS = [512 << i for i in range(8)]
+LENGTHS8 = LENGTHS[1:]
+PROMOTION_LENGTH = 16384
+SECTIONS = ("accuracy", "promotion", "cells", "decode")
 TRITON_LENGTHS = (2048, 16384)
 FLASH, TRITON, OURS, DIVIDED = "FlashAttention-3", "Triton", "namesake", "namesake, keys divided"
 CHECKED_ROWS = 4
@@ -28,12 +36,13 @@ MOST_AGAIN = 6  # more cells below their figures are no bad moment
 
 
 class Cell:
-    def __init__(self, dim, causal, length):
+    def __init__(self, dim, causal, length, dtype="bf16", v_transposed=False):
         self.section, self.dim, self.causal, self.length = "cells", dim, causal, length
+        self.dtype, self.v_transposed = dtype, v_transposed
         self.batch, self.heads, self.rows = 4, 16 if dim == 256 else 32, length
         self.heads_kv = self.heads
         self.mask = "causal" if causal else "full"
-        self.name = f"bf16-d{dim}-{self.mask}-n{length}"
+        self.name = f"{dtype}-d{dim}-{self.mask}-n{length}" + ("-vt" if v_transposed else "")
         self.flops = 4 * self.batch * self.heads * length**2 * dim * (0.5 if causal else 1)
 
 
@@ -47,16 +56,34 @@ class Decode(Cell):
         self.flops = 4 * batch * self.heads * length * dim
 
 
+class Promotion(Cell):
+    """Our fp8 kernel with each number of keys after which sums are promoted: what that costs."""
+
+    def __init__(self, dim, causal):
+        super().__init__(dim, causal, PROMOTION_LENGTH, "e4m3")
+        self.section, self.name = "promotion", f"e4m3-d{dim}-{self.mask}-promotion-n{self.length}"
+
+
 def cells(glob):
-    every = [Cell(dim, causal, length) for length in LENGTHS for dim in (64, 128, 256) for causal in (False, True)]
+    every = [accuracy.Cell(dim, data, keys) for dim in (64, 128, 256) for data in accuracy.DATA for keys in accuracy.KEYS]
+    every += [Promotion(dim, causal) for dim in (64, 128, 256) for causal in (False, True)]
+    every += [Cell(dim, causal, length, "e4m3", v_transposed) for v_transposed in (False, True) for length in LENGTHS8
+              for dim in (64, 128, 256) for causal in (False, True)]
+    every += [Cell(dim, causal, length) for length in LENGTHS for dim in (64, 128, 256) for causal in (False, True)]
     every += [Decode(128, batch, length) for batch in (1, 8) for length in (2048, 8192, 32768, 131072)]
     return [cell for cell in every if fnmatch.fnmatch(cell.name, glob)]
 
 
 def tensors(torch, cell):
     generator = torch.Generator("cuda").manual_seed(1)
-    return [torch.randn((cell.batch, rows, heads, cell.dim), dtype=torch.bfloat16, device="cuda", generator=generator)
+    normal = lambda *shape: torch.randn(shape, dtype=torch.bfloat16, device="cuda", generator=generator)
+    made = [normal(cell.batch, rows, heads, cell.dim)
             for rows, heads in ((cell.rows, cell.heads), (cell.length, cell.heads_kv), (cell.length, cell.heads_kv))]
+    if cell.dtype == "e4m3":
+        made = [tensor.to(torch.float8_e4m3fn) for tensor in made]
+    if cell.v_transposed:  # the same shape, keys side by side in memory
+        made[2] = made[2].permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    return made
 
 
 def worst_error(torch, cell, q, k, v, o):
@@ -65,7 +92,8 @@ def worst_error(torch, cell, q, k, v, o):
     worst = 0.0
     for head in range(cell.heads):
         head_kv = head * cell.heads_kv // cell.heads
-        query, key, value = q[0, rows, head].double(), k[0, :, head_kv].double(), v[0, :, head_kv].double()
+        query = q[0, :, head].double()[rows]  # in this order: fp8 tensors take no index
+        key, value = k[0, :, head_kv].double(), v[0, :, head_kv].double()
         scores = query @ key.T / math.sqrt(cell.dim)
         if cell.causal:
             scores.masked_fill_(torch.arange(cell.length, device="cuda")[None, :] > rows[:, None], float("-inf"))
@@ -77,16 +105,21 @@ def worst_error(torch, cell, q, k, v, o):
 
 def sides(torch, cell, ours, flash, triton, q, k, v):
     """name → (a function that enqueues one call on the current stream, its output after a call)."""
-    def our_side(key_splits):
-        output = torch.empty_like(q)
+    def our_side(**choices):
+        output = torch.empty(q.shape, dtype=torch.bfloat16, device="cuda")
         run, kernel = ours.prepare(q, k, v, output, cell.causal,
-                                   lambda size: torch.empty(size, dtype=torch.uint8, device="cuda"), key_splits)
+                                   lambda size: torch.empty(size, dtype=torch.uint8, device="cuda"),
+                                   v_transposed=cell.v_transposed, **choices)
         return (lambda: run(torch.cuda.current_stream().cuda_stream), lambda: output), kernel
 
-    mine, kernel = our_side(0)
+    mine, kernel = our_side()
     result = {OURS: mine}
+    if cell.section == "promotion":
+        for name, keys in accuracy.PROMOTIONS.items():
+            result[name], _ = our_side(promote_keys=keys)
+        return result, kernel
     if cell.section == "decode":
-        result[DIVIDED], _ = our_side(library.FILL_DEVICE)
+        result[DIVIDED], _ = our_side(key_splits=library.FILL_DEVICE)
     if flash:
         output = [None]
 
@@ -154,14 +187,15 @@ def judge(document, figures):
         flash = entry["sides"].get(FLASH)
         if not flash:
             continue
-        _, dim, mask, length = entry["cell"].split("-")
-        ratio, group, short = math.log(flash["speed_ratio"]["ratio"]), f"head_dim {dim[1:]}", len(below)
+        dtype, dim, mask, length, *rest = entry["cell"].split("-")
+        what = "" if dtype != "e4m3" else "fp8, V transposed, " if rest else "fp8, "
+        ratio, group, short = math.log(flash["speed_ratio"]["ratio"]), f"{what}head_dim {dim[1:]}", len(below)
         ratios.setdefault(group, []).append(ratio)
         for row in figures["figures"]:
             if (document["gpu"]["name"] != figures["gpu"] or row["peer"] != FLASH or row["head_dim"] != int(dim[1:])
-                    or row["mask"] != mask or int(length[1:]) not in figures["lengths"]):
+                    or row["mask"] != mask or row.get("fp8", False) != (dtype == "e4m3") or rest or int(length[1:]) not in figures["lengths"]):
                 continue
-            figure = row["teraflops"][figures["lengths"].index(int(length[1:]))]
+            figure = row["teraflops"][figures["lengths"].index(int(length[1:]))] or 0
             reached = max(flash["teraflops"], flash.get("teraflops_alone", 0))
             if reached < figure * (1 - figures["tolerance"]):
                 below.append({"cell": entry["cell"], "peer": FLASH, "teraflops": reached, "figure": figure})
@@ -171,6 +205,8 @@ def judge(document, figures):
     document["judgement"] = {"void": bool(below), "peer_below_its_figure": below,
                              "geometric_mean_of_speed_ratios": means(ratios),
                              "geometric_mean_without_those_cells": means(sound)}
+    if document.get("accuracy"):
+        document["judgement"] |= accuracy.judge(document["accuracy"])
 
 
 def main():
@@ -179,6 +215,7 @@ def main():
     parser.add_argument("-o", "--output", required=True, type=pathlib.Path)
     parser.add_argument("--cells", default="*", help="glob of names such as bf16-d128-causal-n4096")
     parser.add_argument("--triton", action="store_true", help="time a Triton kernel too, where it is not too slow")
+    parser.add_argument("--cudnn", help="libattention-bench-cudnn.so, for cuDNN's accuracy in fp8")
     parser.add_argument("--milliseconds", type=float, default=400, help="of interleaved calls in each cell")
     parser.add_argument("--minutes", type=float, default=0, help="start no cell after so many")
     options = parser.parse_args()
@@ -204,22 +241,32 @@ def main():
     figures = json.loads((pathlib.Path(__file__).parent / "peer_figures.json").read_text())
     document = {"schema": SCHEMA,
                 "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "gpu": {"name": torch.cuda.get_device_name()}, "with": versions, "cells": [], "decode": []}
+                "gpu": {"name": torch.cuda.get_device_name()}, "with": versions,
+                "library": hashlib.sha256(pathlib.Path(options.library).read_bytes()).hexdigest(),
+                **{section: [] for section in SECTIONS}}
     if options.output.exists():
         before = json.loads(options.output.read_text())
-        if before.get("schema") != SCHEMA or before.get("with") != versions:
+        if before.get("schema") != SCHEMA or any(
+                before.get(key) != document[key] for key in ("with", "library")):
             sys.exit(f"peers.py: {options.output} holds another run: give another file or remove it")
         document = before
+
+    cudnn = accuracy.Cudnn(options.cudnn) if options.cudnn else None
+
     def take(cell, pause=0):
-        entry = measure(torch, cell, ours, flash, triton, options.milliseconds, pause)
+        if cell.section == "accuracy":
+            entry = accuracy.measure(torch, cell, ours, flash, cudnn)
+        else:
+            entry = measure(torch, cell, ours, flash, triton, options.milliseconds, pause)
         document[cell.section] = [e for e in document[cell.section] if e["cell"] != cell.name] + [entry]
         judge(document, figures)
         options.output.write_text(json.dumps(document, indent=1) + "\n")
-        speeds = ", ".join(f"{name} {side['teraflops']:.0f}" for name, side in entry["sides"].items())
-        print(f"[{time.monotonic() - begin:5.1f} s] {cell.name}: {speeds} TFLOP/s", file=sys.stderr)
+        found = ", ".join(f"{name} {side['teraflops']:.0f} TFLOP/s" if "teraflops" in side else f"{name} {side['error']:.2e}"
+                          for name, side in entry["sides"].items())
+        print(f"[{time.monotonic() - begin:5.1f} s] {cell.name}: {found}", file=sys.stderr)
         torch.cuda.empty_cache()
 
-    done = {entry["cell"] for section in ("cells", "decode") for entry in document[section]}
+    done = {entry["cell"] for section in SECTIONS for entry in document[section]}
     for cell in cells(options.cells):
         if cell.name in done:
             continue

@@ -8,12 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "peer_figures.h"
+#include "story_page.h"
 #include "util/file.h"
 
 namespace namesake::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kSections[] = {"cells", "sustained", "story"};
 
 Json interval_json(const std::optional<gpu::Interval>& interval) {
   if (!interval) return nullptr;
@@ -50,12 +53,33 @@ Json shape_json(const Cell& cell) {
           {"length", cell.length},
           {"head_dim", cell.head_dim},
           {"mask", cell.causal ? "causal" : "full"},
+          {"v_transposed", cell.v_transposed},
           {"flops", cell.flops()}};
 }
 
-// The figures' shapes: batch 4, as many key heads as query heads, in 16 bits.
+Cell cell_of(const Json& shape) {
+  return {.dtype = shape["dtype"] == "e4m3"   ? attention::DType::e4m3
+                   : shape["dtype"] == "fp16" ? attention::DType::fp16
+                                              : attention::DType::bf16,
+          .batch = shape["batch"],
+          .heads_q = shape["heads_q"],
+          .heads_kv = shape["heads_kv"],
+          .length = shape["length"],
+          .head_dim = shape["head_dim"],
+          .causal = shape["mask"] == "causal",
+          .v_transposed = shape.value("v_transposed", false)};
+}
+
+// The cells whose ratios are averaged together.
+std::string group_of(const Cell& cell) {
+  const char* const what = !cell.fp8() ? "" : cell.v_transposed ? "fp8, V transposed, " : "fp8, ";
+  return fmt::format("{}head_dim {}", what, cell.head_dim);
+}
+
+// The figures' shapes: batch 4, as many key heads as query heads, V as it comes.
 bool in_figures(const Json& entry, const Cell& cell) {
-  return entry["head_dim"] == cell.head_dim && (entry["mask"] == "causal") == cell.causal &&
+  return entry.contains("fp8") == cell.fp8() && !cell.v_transposed &&
+         entry["head_dim"] == cell.head_dim && (entry["mask"] == "causal") == cell.causal &&
          cell.batch == 4 && cell.heads_q == cell.heads_kv &&
          cell.heads_q == (cell.head_dim == 256 ? 16 : 32);
 }
@@ -144,7 +168,8 @@ std::optional<double> figure_for(const std::string& gpu, const std::string& peer
   for (const Json& entry : all["figures"]) {
     if (entry["peer"] != peer || !in_figures(entry, cell)) continue;
     for (size_t i = 0; i < all["lengths"].size(); ++i)
-      if (all["lengths"][i] == cell.length) return entry["teraflops"][i].get<double>();
+      if (all["lengths"][i] == cell.length && entry["teraflops"][i].is_number())
+        return entry["teraflops"][i].get<double>();
   }
   return std::nullopt;
 }
@@ -179,7 +204,12 @@ Json describe(const Origin& origin, const Effort& effort) {
              "at 95%"},
             {"milliseconds_a_cell", effort.cell_milliseconds},
             {"sustained_seconds", effort.sustained_seconds},
-            {"peak_flop_per_clock_and_multiprocessor", kPeakFlopPerClock}}}};
+            {"peak_flop_per_clock_and_multiprocessor", kPeakFlopPerClock},
+            {"peak_flop_per_clock_and_multiprocessor_in_fp8", kPeakFlopPerClock8},
+            {"fp8",
+             fmt::format("e4m3 inputs, our output bf16, cuDNN's e4m3 times {} with probabilities "
+                         "times {}; errors against the exact result on the quantised inputs",
+                         CudnnScalars{}.o_scale, CudnnScalars{}.p_scale)}}}};
 }
 
 Json to_json(const Measured& measured) {
@@ -225,6 +255,51 @@ Json to_json(const Cell& cell, const std::vector<Sustained>& sustained) {
   return entry;
 }
 
+Json to_json(const StoryCell& story) {
+  Json entry = {{"cell", story.cell.name()}, {"shape", shape_json(story.cell)}};
+  for (const Told& told : story.told) {
+    Json& ours = entry[attention::name(told.kernel)];
+    ours["code"] = {{"untreated", told.codes.untreated.hash},
+                    {"treated", told.codes.treated.hash},
+                    {"same", told.codes.same()}};
+    ours["untreated"] = speed_json(told.untreated);
+    if (!told.treated) continue;
+    ours["treated"] = speed_json(*told.treated);
+    ours["treated_to_untreated"] = ratio_json(*told.time);
+    ours["differing_bytes"] = told.differing_bytes;
+  }
+  if (story.peer) entry["cudnn"] = speed_json(*story.peer);
+  if (!story.why_no_peer.empty()) entry["why_no_peer"] = story.why_no_peer;
+  for (const PlanTime& plan : story.plans)
+    entry["cudnn_plans"].push_back({{"name", plan.name}, {"teraflops", plan.teraflops}});
+  entry["rounds"] = story.rounds;
+  entry["dropped"] = story.dropped;
+  entry["calls_a_timing"] = story.calls;
+  entry["seconds"] = story.seconds;
+  return entry;
+}
+
+Json to_json(const std::vector<CodePair>& pairs) {
+  const auto code = [](const Code& code) {
+    return Json{{"symbol", code.symbol},
+                {"hash", code.hash},
+                {"registers", code.registers},
+                {"loads_and_stores_of_spilled_registers", code.local}};
+  };
+  Json all = Json::array();
+  for (const CodePair& pair : pairs) {
+    Json entry = {{"kernel", attention::name(pair.kernel)},
+                  {"dtype", attention::name(pair.dtype)},
+                  {"head_dim", pair.head_dim}};
+    if (pair.kernel == attention::Kernel::hopper) entry["mask"] = pair.causal ? "causal" : "full";
+    entry["same"] = pair.same();
+    entry["untreated"] = code(pair.untreated);
+    entry["treated"] = code(pair.treated);
+    all.push_back(entry);
+  }
+  return all;
+}
+
 Results::Results() = default;
 Results::Results(Results&&) noexcept = default;
 Results::~Results() = default;
@@ -237,7 +312,7 @@ Result<Json> read_results(const std::filesystem::path& path) {
   const std::string schema = document.value("schema", "");
   if (schema.rfind("namesake.attention-bench/1.", 0) != 0)
     return error(fmt::format("{} has the schema '{}', not {}", path.string(), schema, kSchema));
-  for (const char* section : {"cells", "sustained"})
+  for (const char* section : kSections)
     if (document.contains(section) && !document[section].is_array())
       return error(fmt::format("{}: '{}' is no list", path.string(), section));
   return document;
@@ -248,8 +323,7 @@ Result<Results> Results::open(const std::filesystem::path& path, const Json& hea
   results.path_ = path;
   results.document_ = std::make_unique<Json>(header);
   Json& document = *results.document_;
-  document["cells"] = Json::array();
-  document["sustained"] = Json::array();
+  for (const char* section : kSections) document[section] = Json::array();
   if (path.empty() || !std::filesystem::exists(path)) return results;
   TRY_ASSIGN(const Json before, read_results(path));
   for (const char* key : {"binary", "cudnn"})
@@ -260,6 +334,8 @@ Result<Results> Results::open(const std::filesystem::path& path, const Json& hea
   if (before["gpu"]["name"] != header["gpu"]["name"])
     return error(path.string() + " holds a run on another GPU: give another file or remove it");
   document = before;
+  for (const char* section : kSections)
+    if (!document.contains(section)) document[section] = Json::array();
   return results;
 }
 
@@ -297,13 +373,7 @@ void judge(Json& document) {
   std::map<std::string, std::vector<double>> ratios;
   const std::string gpu = document["gpu"]["name"];
   for (const Json& entry : document["cells"]) {
-    const Json& shape = entry["shape"];
-    const Cell cell{.batch = shape["batch"],
-                    .heads_q = shape["heads_q"],
-                    .heads_kv = shape["heads_kv"],
-                    .length = shape["length"],
-                    .head_dim = shape["head_dim"],
-                    .causal = shape["mask"] == "causal"};
+    const Cell cell = cell_of(entry["shape"]);
     if (entry.contains("cudnn")) {
       // The better of the race and the paired run: the claim is that the peer was at its usual
       // best.
@@ -320,7 +390,7 @@ void judge(Json& document) {
     }
     if (!entry.contains("speed_ratio")) continue;
     const Json& ratio = entry["speed_ratio"];
-    ratios[fmt::format("head_dim {}", cell.head_dim)].push_back(ratio["ratio"]);
+    ratios[group_of(cell)].push_back(ratio["ratio"]);
     if (ratio["interval"].is_array() && ratio["interval"][1] < 1) behind.push_back(entry["cell"]);
   }
   Json means = Json::object();
@@ -349,13 +419,15 @@ std::string markdown(const Json& document) {
     }
     for (const auto& [group, mean] : judgement["geometric_mean_of_speed_ratios"].items())
       text += fmt::format("{}: {:.3f} × cuDNN in the geometric mean\n", group, mean.get<double>());
-    text += fmt::format("cells whose interval lies wholly below cuDNN: {}\n\n",
-                        judgement["behind_cudnn"].size());
+    if (!document["cells"].empty())
+      text += fmt::format("cells whose interval lies wholly below cuDNN: {}\n\n",
+                          judgement["behind_cudnn"].size());
   }
   if (document.contains("cells") && !document["cells"].empty())
     text += cell_table(document["cells"]);
   if (document.contains("sustained") && !document["sustained"].empty())
     text += "\n" + sustained_table(document["sustained"]);
+  if (document.contains("story") && !document["story"].empty()) text += story_text(document);
   return text;
 }
 

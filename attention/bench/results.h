@@ -8,11 +8,12 @@
 
 #include "gpu/clocks.h"
 #include "measure.h"
+#include "story.h"
 
 namespace namesake::bench {
 
-// Major: incompatible; minor: more fields.
-inline constexpr const char* kSchema = "namesake.attention-bench/1.0";
+// Major: incompatible; minor: more fields. 1.1: fp8 cells, the story.
+inline constexpr const char* kSchema = "namesake.attention-bench/1.1";
 
 struct Origin {
   gpu::Device device;
@@ -25,6 +26,8 @@ nlohmann::ordered_json describe(const Origin& origin, const Effort& effort);
 
 nlohmann::ordered_json to_json(const Measured& measured);
 nlohmann::ordered_json to_json(const Cell& cell, const std::vector<Sustained>& sustained);
+nlohmann::ordered_json to_json(const StoryCell& story);
+nlohmann::ordered_json to_json(const std::vector<CodePair>& pairs);
 
 // The peer's earlier figure for a cell on this card, if there is one (peer_figures.json).
 std::optional<double> figure_for(const std::string& gpu, const std::string& peer, const Cell& cell);

@@ -9,6 +9,7 @@
 
 #include "cells.h"
 #include "cudnn_peer.h"
+#include "data.h"
 #include "gpu/memory.h"
 #include "gpu/stream.h"
 
@@ -19,6 +20,8 @@ struct Side {
   std::string kernel;  // which of its kernels or plans
   std::function<Status(CUstream_st*)> enqueue;
   const void* output = nullptr;
+  Format format = Format::bf16;  // of the output,
+  float output_scale = 1;        // which holds so many times the result
 };
 
 // Inputs, outputs and workspaces of one cell; the sides point into it.
@@ -31,8 +34,13 @@ class Setting {
   float scale() const;
   // Ours, by the public interface; an error if the library refuses the cell.
   Result<Side> ours(const gpu::Context& context, attention::Kernel kernel);
+  // What ours() asks for; the output may lie elsewhere.
+  attention::Forward forward(void* output) const;
+  Format output_format() const;  // of ours
+  size_t output_bytes() const;   // of any side's, at most
   // One for each plan of cuDNN that runs; they share an output.
-  Result<std::vector<Side>> cudnn(const gpu::Context& context, const Cudnn& library);
+  Result<std::vector<Side>> cudnn(const gpu::Context& context, const gpu::Stream& stream,
+                                  const Cudnn& library);
 
   // The worst of all heads' ‖o − exact‖₂ / ‖exact‖₂ over a sample of rows, after one call into a
   // poisoned output.
@@ -40,7 +48,8 @@ class Setting {
 
  private:
   Cell cell_;
-  gpu::Buffer q_, k_, v_, our_output_, cudnn_output_, our_workspace_, cudnn_workspace_;
+  gpu::Buffer q_, k_, v_, our_output_, cudnn_output_, our_workspace_, cudnn_workspace_,
+      cudnn_scalars_;
 };
 
 // A graph of so many calls. The side must have been called once before: the first call loads code,
