@@ -80,6 +80,8 @@ struct Forward {
   int64_t promote_keys = 0;
 
   // Null, or log Σ exp of each row, natural: [batch][head][seq]; packed: [head][total_q].
+  // In fp8 it is off by what the weights were rounded by: 2^-4 at most, unless most of a row's
+  // weight lies in keys below 2^-14 of its largest.
   float* lse = nullptr;
   int64_t lse_stride_batch = 0, lse_stride_head = 0;  // both 0: dense
 
