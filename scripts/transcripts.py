@@ -43,7 +43,9 @@ left_out = []
 
 
 def can_be_told_here(match):
-    """A trace is of all assemblers, the rest of those that it names, or of the newest."""
+    """A trace is of all assemblers, the rest of those that it names, or of the newest; what names none is of recorded data."""
+    if not told:
+        return True
     if "namesake trace" in match[2]:
         return at_hand == told
     return assemblers(match[0]) <= at_hand and newest(at_hand) == newest(told)
