@@ -22,18 +22,11 @@ Result<Measured> measure(const Machine& machine, const Cell& cell, const Effort&
   } else {
     result.why_not_ours = ours.error().message;
   }
-  if (machine.cudnn) {
-    auto peers = setting.cudnn(context, stream, *machine.cudnn);
-    auto best = peers ? race(machine, cell, *peers, &result.plans)
-                      : Result<Best>(error(peers.error().message));
-    if (best) {
-      sides.push_back(best->side);
-      milliseconds += best->milliseconds;
-    } else {
-      result.why_no_peer = best.error().message;
-    }
+  if (const auto peer = best_of_cudnn(machine, setting, cell, &result.plans)) {
+    sides.push_back(peer->side);
+    milliseconds += peer->milliseconds;
   } else {
-    result.why_no_peer = "cuDNN is not here";
+    result.why_no_peer = peer.error().message;
   }
   if (sides.empty())
     return error(cell.name() + ": " + result.why_not_ours + "; " + result.why_no_peer);

@@ -144,18 +144,11 @@ Result<StoryCell> tell(const Machine& machine, const Cell& cell, const std::vect
     result.told.push_back(told);
   }
   const size_t peer_place = sides.size();
-  if (machine.cudnn) {
-    auto peers = setting.cudnn(context, *machine.stream, *machine.cudnn);
-    auto best = peers ? race(machine, cell, *peers, &result.plans)
-                      : Result<Best>(error(peers.error().message));
-    if (best) {
-      sides.push_back(best->side);
-      milliseconds += best->milliseconds;
-    } else {
-      result.why_no_peer = best.error().message;
-    }
+  if (const auto peer = best_of_cudnn(machine, setting, cell, &result.plans)) {
+    sides.push_back(peer->side);
+    milliseconds += peer->milliseconds;
   } else {
-    result.why_no_peer = "cuDNN is not here";
+    result.why_no_peer = peer.error().message;
   }
 
   TRY_ASSIGN(const Paired paired, time_paired(machine, cell, sides, milliseconds, effort));

@@ -129,6 +129,14 @@ Result<Best> race(const Machine& machine, const Cell& cell, const std::vector<Si
   return Best{*runners[winner], raced[winner]};
 }
 
+Result<Best> best_of_cudnn(const Machine& machine, Setting& setting, const Cell& cell,
+                           std::vector<PlanTime>* times) {
+  if (!machine.cudnn) return error("cuDNN is not here");
+  TRY_ASSIGN(const std::vector<Side> plans,
+             setting.cudnn(*machine.context, *machine.stream, *machine.cudnn));
+  return race(machine, cell, plans, times);
+}
+
 Result<Paired> time_paired(const Machine& machine, const Cell& cell, const std::vector<Side>& sides,
                            double milliseconds, const Effort& effort) {
   const gpu::Context& context = *machine.context;

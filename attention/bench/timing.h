@@ -25,6 +25,9 @@ struct Best {
 // Races the peer's plans. One that fails when run is left out.
 Result<Best> race(const Machine& machine, const Cell& cell, const std::vector<Side>& all,
                   std::vector<PlanTime>* times);
+// The fastest of cuDNN's plans; or why there is none.
+Result<Best> best_of_cudnn(const Machine& machine, Setting& setting, const Cell& cell,
+                           std::vector<PlanTime>* times);
 
 // Every side in every round. All must have been called once; `milliseconds` is what one call of
 // each takes in all.

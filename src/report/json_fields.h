@@ -137,6 +137,18 @@ inline void read(const Json& json, std::string& out) {
   if (!json.is_string()) throw Unfit{"should be a text"};
   out = json.get<std::string>();
 }
+
+// One of a list of words, as its place in the list; `what` says what it should have been.
+template <class Enum, size_t kCount>
+void read_word(const Json& json, const char* const (&words)[kCount], const char* what, Enum& out) {
+  std::string word;
+  read(json, word);
+  for (size_t i = 0; i < kCount; ++i) {
+    out = static_cast<Enum>(i);
+    if (word == words[i]) return;
+  }
+  throw Unfit{"\"" + plain(word) + "\" is no " + what};
+}
 // No count of a report comes near; what is larger would only overflow where differences are summed.
 constexpr int64_t kMostCount = 1'000'000'000'000;
 

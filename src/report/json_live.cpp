@@ -42,13 +42,7 @@ static Json written(const LiveFinding& finding) {
   return kLiveFindingNames[static_cast<size_t>(finding)];
 }
 static void read(const Json& json, LiveFinding& out) {
-  std::string word;
-  read(json, word);
-  for (size_t i = 0; i < std::size(kLiveFindingNames); ++i) {
-    out = static_cast<LiveFinding>(i);
-    if (word == kLiveFindingNames[i]) return;
-  }
-  throw Unfit{"\"" + plain(word) + "\" is no finding"};
+  read_word(json, kLiveFindingNames, "finding", out);
 }
 
 template <class V, Described<LiveKernel> S>

@@ -175,13 +175,7 @@ static Json written(Finding finding) {
 }
 
 static void read(const Json& json, Finding& out) {
-  std::string word;
-  read(json, word);
-  for (size_t i = 0; i < std::size(kFindingNames); ++i) {
-    out = static_cast<Finding>(i);
-    if (word == kFindingNames[i]) return;
-  }
-  throw Unfit{"\"" + plain(word) + "\" is no finding"};
+  read_word(json, kFindingNames, "finding", out);
 }
 
 std::string to_json(const Measurement& measurement) {
