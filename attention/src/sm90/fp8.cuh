@@ -172,7 +172,6 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
                                         uint8_t* sums_memory, int group) {
   constexpr bool kE5m2 = T.dtype == DType::e5m2;
   constexpr int kScores = T.keys / 2;
-  constexpr int kPairThreads = 256;  // one group syncs, the one before it arrives
   const int thread = threadIdx.x % 128, lane = threadIdx.x % 32;
 
   // At head_dim 256 two products: no product has more than 256 columns, and the sums need eight.
@@ -186,12 +185,6 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
   Ring<T.stages> k;
   Ring<T.v_stages> v;
 
-  auto take_turn = [&] {
-    if constexpr (T.turns) ptx::barrier_sync(kTurnBarrier + group, kPairThreads);
-  };
-  auto pass_turn = [&] {
-    if constexpr (T.turns) ptx::barrier_arrive(kTurnBarrier + (group + 1) % T.groups, kPairThreads);
-  };
   auto wait_full = [&](uint64_t* full, const auto& ring) {
     ptx::mbarrier_wait(ptx::shared_address(&full[ring.slot]), ring.phase);
   };
@@ -319,8 +312,6 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
     }
   };
 
-  if (T.turns && group == T.groups - 1) pass_turn();  // the first group begins
-
   for_each_tile(control, false, [&](const Tile& tile) {
     const float scale_log2 = tile.scale_log2;
     const int row0 = tile.row0 + group * kGroupRows;
@@ -337,16 +328,11 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 #pragma unroll
     for (int i = 0; i < kOutput<T>; ++i) output[i] = 0.0f;
 
-      // Blocks that other groups of the tile see and this one does not. Every group takes
-      // tile.blocks - 1 turns, whatever it has to do.
+      // Blocks that other groups of the tile see and this one does not.
 #pragma unroll 1
     for (int i = 1; i <= tile.blocks - blocks; ++i) {
       wait_full(control.k_full, k);
       release(control.k_empty, k);
-      if (i < tile.blocks) {
-        take_turn();
-        pass_turn();
-      }
       wait_full(control.v_full, v);
       release(control.v_empty, v);
     }
@@ -379,13 +365,11 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       int until_promotion = p.promote_blocks;
       auto step = [&](auto masked) {
         wait_full(control.k_full, k);
-        take_turn();
         ptx::wgmma_fence();
         start_scores();
         wait_full(control.v_full, v);
         ptx::wgmma_fence();
         start_output();
-        pass_turn();
         ptx::wgmma_wait<1>();
         ptx::settle(scores);
         release(control.k_empty, k);
@@ -489,7 +473,7 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     forward8(const __grid_constant__ Params p) {
   constexpr TileConfig T = Shape::kTile;
   static_assert(T.shared_bytes() <= kSharedLimit);
-  static_assert(T.keys % 32 == 0 && !T.store_by_copy && !T.rescale_early);
+  static_assert(T.keys % 32 == 0 && !T.store_by_copy && !T.rescale_early && !T.turns);
   static_assert(sizeof(Control<T>) <= TileConfig::kControlBytes);
   extern __shared__ __align__(kTileAlignment) uint8_t memory[];
   const uint32_t shared = ptx::shared_address(memory);

@@ -27,10 +27,6 @@ inline constexpr int kTileAlignment =
 // Elements of a 16-bit column block.
 inline constexpr int kBlockColumns = kRowBytes / 2;
 
-NAMESAKE_HOST_DEVICE constexpr int column_blocks(int head_dim) {
-  return (head_dim + kBlockColumns - 1) / kBlockColumns;
-}
-
 // Byte offset, in a column block, of 16-byte chunk `chunk` of `row`.
 NAMESAKE_HOST_DEVICE constexpr uint32_t swizzled(uint32_t row, uint32_t chunk) {
   return row * kRowBytes + ((chunk ^ (row % kSwizzleRows)) * kChunkBytes);
