@@ -17,7 +17,7 @@
 
 #include "live/live.h"
 
-enum { kControlEach = 4, kPlainBlocks = 16, kPairBlocks = 4096 };
+enum { kControlEach = 4, kPlainBlocks = 16, kPairBlocks = 1024 };
 
 static uint64_t next_random(uint64_t* state) {
   *state += 0x9e3779b97f4a7c15ull;
@@ -31,40 +31,49 @@ static uint64_t next_random(uint64_t* state) {
 
 static int captures;
 
-void capture_begins(void) {
-  __atomic_fetch_add(&captures, 1, __ATOMIC_RELAXED);
-}
-void capture_ended(void) {
-  int before = __atomic_load_n(&captures, __ATOMIC_RELAXED);
-  while (before > 0 && !__atomic_compare_exchange_n(&captures, &before, before - 1, 0,
-                                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-  }
-}
 int capturing(void) {
   return __atomic_load_n(&captures, __ATOMIC_RELAXED) > 0;
 }
 
-static int into_graph(const struct launch* launch) {
-  int status = CU_CAPTURE_NONE;
+int exchange_capture_mode(int mode) {
+  driver()->cuThreadExchangeStreamCaptureMode(&mode);
+  return mode;
+}
+
+static int capture_status(handle stream, int per_thread, int* status) {
   const struct driver* call = driver();
-  int code = launch->per_thread ? call->cuStreamIsCapturing_ptsz(launch->stream, &status)
-                                : call->cuStreamIsCapturing(launch->stream, &status);
-  return code != CU_SUCCESS || status != CU_CAPTURE_NONE;
+  *status = CU_CAPTURE_NONE;
+  return !call        ? CU_NOT_FOUND
+         : per_thread ? call->cuStreamIsCapturing_ptsz(stream, status)
+                      : call->cuStreamIsCapturing(stream, status);
+}
+
+static int is_captured(handle stream, int per_thread) {
+  int status;
+  return capture_status(stream, per_thread, &status) == CU_SUCCESS && status != CU_CAPTURE_NONE;
+}
+
+/* Where the driver does not say, it is taken for one: that leaves the launch as it is. */
+static int into_graph(const struct launch* launch) {
+  int status;
+  return capture_status(launch->stream, launch->per_thread, &status) != CU_SUCCESS ||
+         status != CU_CAPTURE_NONE;
 }
 
 /* --- shapes --- */
 
 static struct shape* shape_of(struct function* function, const struct launch* launch) {
-  struct shape** at = &function->shapes;
-  for (; *at; at = &(*at)->next) {
+  struct shape** list =
+      &function->shapes[hash_bytes(launch->grid, sizeof launch->grid) % kShapeLists];
+  for (struct shape** at = list; *at; at = &(*at)->next) {
     struct shape* each = *at;
     if (memcmp(each->grid, launch->grid, sizeof each->grid) != 0 ||
         memcmp(each->block, launch->block, sizeof each->block) != 0 ||
         each->shared != launch->shared || each->attributes != launch->attributes)
       continue;
     *at = each->next; /* the last one used comes first */
-    each->next = function->shapes;
-    function->shapes = each;
+    each->next = *list;
+    *list = each;
     return each;
   }
   struct ns_live_record* all = record();
@@ -85,8 +94,8 @@ static struct shape* shape_of(struct function* function, const struct launch* la
   shape->index = (int32_t)index;
   shape->random = board()->seed ^ hash_text(function->symbol) ^
                   hash_bytes(shape->grid, 3 * sizeof shape->grid[0]) ^ index;
-  shape->next = function->shapes;
-  function->shapes = shape;
+  shape->next = *list;
+  *list = shape;
   struct ns_live_shape* entry = record_shape(index);
   memcpy(entry->grid, launch->grid, sizeof entry->grid);
   memcpy(entry->block, launch->block, sizeof entry->block);
@@ -155,13 +164,11 @@ static void begin_block(struct shape* shape, int pair, int timeable) {
 }
 
 /* With the function's lock held. */
-static struct decision decide(struct function* function, const struct launch* launch) {
+static struct decision decide(struct function* function, const struct launch* launch, int pair) {
   struct decision decision = {function->handle, 0, 0, 0, 0, 0, 0};
   struct shape* shape = shape_of(function, launch);
   if (!shape) return decision;
   __atomic_fetch_add(&record_shape((uint32_t)shape->index)->launches, 1, __ATOMIC_RELAXED);
-  int pair =
-      __atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_PAIR && !board()->stopped;
   if (pair && !shape->fits) shape->fits = fits(function, launch) ? 1 : 2;
   if (pair && shape->fits == 2) {
     __atomic_fetch_add(&record_of(function)->not_resident, 1, __ATOMIC_RELAXED);
@@ -202,21 +209,31 @@ static result issue_timed(const struct launch* launch, const struct decision* de
   return code;
 }
 
+/* A launch that fails as loaded, too, says nothing of the other build: the application asked for
+ * what cannot be, or the device is lost. */
 static result launch_decided(struct function* function, const struct launch* launch,
                              const struct decision* decision) {
   struct ns_live_kernel* entry = record_of(function);
-  result code = decision->timed && !capturing() ? issue_timed(launch, decision)
-                                                : launch->issue(launch, decision->function);
-  if (decision->timed && capturing()) lose_block(decision->slot, decision->generation);
-  if (code != CU_SUCCESS && decision->function != function->handle) {
-    entry->failed++;
+  result code =
+      decision->timed ? issue_timed(launch, decision) : launch->issue(launch, decision->function);
+  if (code == CU_SUCCESS) {
+    if (decision->is_b) __atomic_fetch_add(&entry->of_b, 1, __ATOMIC_RELAXED);
+    return code;
+  }
+  if (decision->function == function->handle) return code;
+  result again = launch->issue(launch, function->handle);
+  if (again == CU_SUCCESS) {
+    __atomic_fetch_add(&entry->failed, 1, __ATOMIC_RELAXED);
     entry->error = code;
     entry->state = NS_LIVE_REFUSED;
     __atomic_store_n(&function->state, NS_LIVE_REFUSED, __ATOMIC_RELEASE);
-    return launch->issue(launch, function->handle);
   }
-  if (code == CU_SUCCESS && decision->is_b) __atomic_fetch_add(&entry->of_b, 1, __ATOMIC_RELAXED);
-  return code;
+  return again;
+}
+
+static int is_pair(const struct function* function) {
+  return __atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_PAIR &&
+         !__atomic_load_n(&board()->stopped, __ATOMIC_RELAXED);
 }
 
 result on_launch(struct launch* launch) {
@@ -238,199 +255,134 @@ result on_launch(struct launch* launch) {
   }
   if (__atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_WAITING) try_pair(function);
   launched_by_this_thread();
-  int pair = __atomic_load_n(&function->state, __ATOMIC_ACQUIRE) == NS_LIVE_PAIR;
-  result code;
-  if (pair && !board()->stopped && check_due(function) && fits(function, launch) &&
-      check_launch(function, launch, &code))
-    return code;
   pthread_mutex_lock(&function->lock);
-  struct decision decision = decide(function, launch);
+  const int pair = is_pair(function);
+  if (pair) follow_attributes(function);
+  if (pair && check_due(function)) {
+    pthread_mutex_unlock(&function->lock);
+    result code;
+    if (fits(function, launch) && check_launch(function, launch, &code)) return code;
+    pthread_mutex_lock(&function->lock);
+  }
+  struct decision decision = decide(function, launch, pair);
   pthread_mutex_unlock(&function->lock);
   return launch_decided(function, launch, &decision);
 }
 
 /* --- what stands before the driver --- */
 
-#define CALL(name)                \
-  name##_t* call = real_##name(); \
-  if (!call) return CU_NOT_FOUND
-
-static result issue_kernel(const struct launch* l, handle function) {
-  return real_cuLaunchKernel()(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-                               l->block[1], l->block[2], l->shared, l->stream, l->arguments,
-                               l->extra);
-}
-static result issue_kernel_per_thread(const struct launch* l, handle function) {
-  return real_cuLaunchKernel_ptsz()(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-                                    l->block[1], l->block[2], l->shared, l->stream, l->arguments,
-                                    l->extra);
-}
-static result issue_configured(const struct launch* l, handle function) {
-  return real_cuLaunchKernelEx()(l->original, function, l->arguments, l->extra);
-}
-static result issue_configured_per_thread(const struct launch* l, handle function) {
-  return real_cuLaunchKernelEx_ptsz()(l->original, function, l->arguments, l->extra);
-}
-static result issue_cooperative(const struct launch* l, handle function) {
-  return real_cuLaunchCooperativeKernel()(function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-                                          l->block[1], l->block[2], l->shared, l->stream,
-                                          l->arguments);
-}
-static result issue_cooperative_per_thread(const struct launch* l, handle function) {
-  return real_cuLaunchCooperativeKernel_ptsz()(function, l->grid[0], l->grid[1], l->grid[2],
-                                               l->block[0], l->block[1], l->block[2], l->shared,
-                                               l->stream, l->arguments);
-}
-
-result cuLaunchKernel(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                      unsigned by, unsigned bz, unsigned shared, handle stream, void** arguments,
-                      void** extra) {
-  CALL(cuLaunchKernel);
-  if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
-  struct launch launch = {.function = function,
-                          .grid = {gx, gy, gz},
-                          .block = {bx, by, bz},
-                          .shared = shared,
-                          .stream = stream,
-                          .arguments = arguments,
-                          .extra = extra,
-                          .issue = issue_kernel};
-  return on_launch(&launch);
-}
-
-result cuLaunchKernel_ptsz(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                           unsigned by, unsigned bz, unsigned shared, handle stream,
-                           void** arguments, void** extra) {
-  CALL(cuLaunchKernel_ptsz);
-  if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra);
-  struct launch launch = {.function = function,
-                          .grid = {gx, gy, gz},
-                          .block = {bx, by, bz},
-                          .shared = shared,
-                          .stream = stream,
-                          .arguments = arguments,
-                          .extra = extra,
-                          .per_thread = 1,
-                          .issue = issue_kernel_per_thread};
-  return on_launch(&launch);
-}
-
-static result on_configured(const struct launch_config* config, handle function, void** arguments,
-                            void** extra, int per_thread) {
-  struct launch launch = {.function = function,
-                          .shared = config->shared,
-                          .stream = config->stream,
-                          .arguments = arguments,
-                          .extra = extra,
-                          .per_thread = per_thread,
-                          .original = config,
-                          .issue = per_thread ? issue_configured_per_thread : issue_configured};
-  memcpy(launch.grid, config->grid, sizeof launch.grid);
-  memcpy(launch.block, config->block, sizeof launch.block);
-  for (unsigned i = 0; i < config->attribute_count; i++) {
-    const struct launch_attribute* each = &config->attributes[i];
-    launch.cooperative |= each->id == CU_LAUNCH_COOPERATIVE && each->value.number;
-    launch.programmatic |= each->id == CU_LAUNCH_PROGRAMMATIC && each->value.number;
-    launch.attributes = launch.attributes * 31 + (uint32_t)each->id + 1;
+/* Each function has a twin whose default stream is the thread's. */
+#define KERNEL(name, thread)                                                                       \
+  static result issue_##name(const struct launch* l, handle function) {                            \
+    return real_##name()(function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],   \
+                         l->block[2], l->shared, l->stream, l->arguments, l->extra);               \
+  }                                                                                                \
+  result name(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,    \
+              unsigned bz, unsigned shared, handle stream, void** arguments, void** extra) {       \
+    CALL(name);                                                                                    \
+    if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra); \
+    return on_launch(&(struct launch){.function = function,                                        \
+                                      .grid = {gx, gy, gz},                                        \
+                                      .block = {bx, by, bz},                                       \
+                                      .shared = shared,                                            \
+                                      .stream = stream,                                            \
+                                      .arguments = arguments,                                      \
+                                      .extra = extra,                                              \
+                                      .per_thread = thread,                                        \
+                                      .issue = issue_##name});                                     \
   }
-  return on_launch(&launch);
+KERNEL(cuLaunchKernel, 0)
+KERNEL(cuLaunchKernel_ptsz, 1)
+
+#define COOPERATIVE(name, thread)                                                                \
+  static result issue_##name(const struct launch* l, handle function) {                          \
+    return real_##name()(function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], \
+                         l->block[2], l->shared, l->stream, l->arguments);                       \
+  }                                                                                              \
+  result name(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,  \
+              unsigned bz, unsigned shared, handle stream, void** arguments) {                   \
+    CALL(name);                                                                                  \
+    if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments);      \
+    return on_launch(&(struct launch){.function = function,                                      \
+                                      .grid = {gx, gy, gz},                                      \
+                                      .block = {bx, by, bz},                                     \
+                                      .shared = shared,                                          \
+                                      .stream = stream,                                          \
+                                      .arguments = arguments,                                    \
+                                      .cooperative = 1,                                          \
+                                      .per_thread = thread,                                      \
+                                      .issue = issue_##name});                                   \
+  }
+COOPERATIVE(cuLaunchCooperativeKernel, 0)
+COOPERATIVE(cuLaunchCooperativeKernel_ptsz, 1)
+
+/* Which attributes a launch has tells shapes apart; of their values, the cluster's. */
+static void read_attributes(struct launch* launch, const struct launch_config* config) {
+  for (unsigned i = 0; config->attributes && i < config->attribute_count; i++) {
+    const struct launch_attribute* each = &config->attributes[i];
+    launch->cooperative |= each->id == CU_LAUNCH_COOPERATIVE && each->value.number;
+    launch->programmatic |= each->id == CU_LAUNCH_PROGRAMMATIC && each->value.number;
+    launch->attributes = launch->attributes * 31 + (uint32_t)each->id + 1;
+    if (each->id == CU_LAUNCH_CLUSTER)
+      launch->attributes += (uint32_t)hash_bytes(each->value.bytes, 3 * sizeof(uint32_t));
+  }
 }
 
-result cuLaunchKernelEx(const struct launch_config* config, handle function, void** arguments,
-                        void** extra) {
-  CALL(cuLaunchKernelEx);
-  if (!board() || !config) return call(config, function, arguments, extra);
-  return on_configured(config, function, arguments, extra, 0);
-}
+#define CONFIGURED(name, thread)                                                     \
+  static result issue_##name(const struct launch* l, handle function) {              \
+    return real_##name()(l->original, function, l->arguments, l->extra);             \
+  }                                                                                  \
+  result name(const struct launch_config* config, handle function, void** arguments, \
+              void** extra) {                                                        \
+    CALL(name);                                                                      \
+    if (!board() || !config) return call(config, function, arguments, extra);        \
+    struct launch launch = {.function = function,                                    \
+                            .shared = config->shared,                                \
+                            .stream = config->stream,                                \
+                            .arguments = arguments,                                  \
+                            .extra = extra,                                          \
+                            .per_thread = thread,                                    \
+                            .original = config,                                      \
+                            .issue = issue_##name};                                  \
+    memcpy(launch.grid, config->grid, sizeof launch.grid);                           \
+    memcpy(launch.block, config->block, sizeof launch.block);                        \
+    read_attributes(&launch, config);                                                \
+    return on_launch(&launch);                                                       \
+  }
+CONFIGURED(cuLaunchKernelEx, 0)
+CONFIGURED(cuLaunchKernelEx_ptsz, 1)
 
-result cuLaunchKernelEx_ptsz(const struct launch_config* config, handle function, void** arguments,
-                             void** extra) {
-  CALL(cuLaunchKernelEx_ptsz);
-  if (!board() || !config) return call(config, function, arguments, extra);
-  return on_configured(config, function, arguments, extra, 1);
-}
+/* Counted before it begins, that nobody finds none in between. */
+#define BEGIN_CAPTURE(name, parameters, arguments)                              \
+  result name parameters {                                                      \
+    CALL(name);                                                                 \
+    if (!board()) return call arguments;                                        \
+    __atomic_fetch_add(&captures, 1, __ATOMIC_RELAXED);                         \
+    result code = call arguments;                                               \
+    if (code != CU_SUCCESS) __atomic_fetch_sub(&captures, 1, __ATOMIC_RELAXED); \
+    return code;                                                                \
+  }
+BEGIN_CAPTURE(cuStreamBeginCapture, (handle stream), (stream))
+BEGIN_CAPTURE(cuStreamBeginCapture_ptsz, (handle stream), (stream))
+BEGIN_CAPTURE(cuStreamBeginCapture_v2, (handle stream, int mode), (stream, mode))
+BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz, (handle stream, int mode), (stream, mode))
+BEGIN_CAPTURE(cuStreamBeginCaptureToGraph,
+              (handle stream, handle graph, const handle* nodes, const void* edges, size_t count,
+               int mode),
+              (stream, graph, nodes, edges, count, mode))
+BEGIN_CAPTURE(cuStreamBeginCaptureToGraph_ptsz,
+              (handle stream, handle graph, const handle* nodes, const void* edges, size_t count,
+               int mode),
+              (stream, graph, nodes, edges, count, mode))
 
-result cuLaunchCooperativeKernel(handle function, unsigned gx, unsigned gy, unsigned gz,
-                                 unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                 handle stream, void** arguments) {
-  CALL(cuLaunchCooperativeKernel);
-  if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments);
-  struct launch launch = {.function = function,
-                          .grid = {gx, gy, gz},
-                          .block = {bx, by, bz},
-                          .shared = shared,
-                          .stream = stream,
-                          .arguments = arguments,
-                          .cooperative = 1,
-                          .issue = issue_cooperative};
-  return on_launch(&launch);
-}
-
-result cuLaunchCooperativeKernel_ptsz(handle function, unsigned gx, unsigned gy, unsigned gz,
-                                      unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                      handle stream, void** arguments) {
-  CALL(cuLaunchCooperativeKernel_ptsz);
-  if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments);
-  struct launch launch = {.function = function,
-                          .grid = {gx, gy, gz},
-                          .block = {bx, by, bz},
-                          .shared = shared,
-                          .stream = stream,
-                          .arguments = arguments,
-                          .cooperative = 1,
-                          .per_thread = 1,
-                          .issue = issue_cooperative_per_thread};
-  return on_launch(&launch);
-}
-
-result cuStreamBeginCapture_v2(handle stream, int mode) {
-  CALL(cuStreamBeginCapture_v2);
-  if (!board()) return call(stream, mode);
-  capture_begins();
-  result code = call(stream, mode);
-  if (code != CU_SUCCESS) capture_ended();
-  return code;
-}
-
-result cuStreamBeginCapture_v2_ptsz(handle stream, int mode) {
-  CALL(cuStreamBeginCapture_v2_ptsz);
-  if (!board()) return call(stream, mode);
-  capture_begins();
-  result code = call(stream, mode);
-  if (code != CU_SUCCESS) capture_ended();
-  return code;
-}
-
-result cuStreamEndCapture(handle stream, handle* graph) {
-  CALL(cuStreamEndCapture);
-  result code = call(stream, graph);
-  if (board()) capture_ended();
-  return code;
-}
-
-result cuStreamEndCapture_ptsz(handle stream, handle* graph) {
-  CALL(cuStreamEndCapture_ptsz);
-  result code = call(stream, graph);
-  if (board()) capture_ended();
-  return code;
-}
-
-result cuStreamBeginCaptureToGraph(handle stream, handle graph, const handle* nodes,
-                                   const void* edges, size_t count, int mode) {
-  CALL(cuStreamBeginCaptureToGraph);
-  if (!board()) return call(stream, graph, nodes, edges, count, mode);
-  capture_begins();
-  result code = call(stream, graph, nodes, edges, count, mode);
-  if (code != CU_SUCCESS) capture_ended();
-  return code;
-}
-
-result cuStreamBeginCaptureToGraph_ptsz(handle stream, handle graph, const handle* nodes,
-                                        const void* edges, size_t count, int mode) {
-  CALL(cuStreamBeginCaptureToGraph_ptsz);
-  if (!board()) return call(stream, graph, nodes, edges, count, mode);
-  capture_begins();
-  result code = call(stream, graph, nodes, edges, count, mode);
-  if (code != CU_SUCCESS) capture_ended();
-  return code;
-}
+/* It may fail and yet end the capture, or fail and end nothing. */
+#define END_CAPTURE(name, thread)                                                                \
+  result name(handle stream, handle* graph) {                                                    \
+    CALL(name);                                                                                  \
+    const int was = board() && is_captured(stream, thread);                                      \
+    result code = call(stream, graph);                                                           \
+    if (was && !is_captured(stream, thread)) __atomic_fetch_sub(&captures, 1, __ATOMIC_RELAXED); \
+    return code;                                                                                 \
+  }
+END_CAPTURE(cuStreamEndCapture, 0)
+END_CAPTURE(cuStreamEndCapture_ptsz, 1)

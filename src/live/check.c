@@ -66,6 +66,16 @@ static void allocated(address at, size_t size) {
   pthread_mutex_unlock(&lock);
 }
 
+/* A module's variable, which no kernel of a pair uses by its name; but its address may be given to
+ * one. */
+static void told(address at, size_t size) {
+  int known = 0;
+  pthread_mutex_lock(&lock);
+  for (unsigned i = 0; i < range_count; i++) known |= ranges[i].at == at;
+  pthread_mutex_unlock(&lock);
+  if (!known && at && size) allocated(at, size);
+}
+
 static void freed(address at) {
   if (!wanted()) return;
   pthread_mutex_lock(&lock);
@@ -197,10 +207,6 @@ int check_launch(struct function* function, const struct launch* launch, result*
 
 /* --- what stands before the driver's memory --- */
 
-#define CALL(name)                \
-  name##_t* call = real_##name(); \
-  if (!call) return CU_NOT_FOUND
-
 result cuMemAlloc_v2(address* at, size_t size) {
   CALL(cuMemAlloc_v2);
   result code = call(at, size);
@@ -248,6 +254,38 @@ result cuMemFreeAsync_ptsz(address at, handle stream) {
   return call(at, stream);
 }
 
+#define VARIABLE(name, holder)                                                        \
+  result name(address* at, size_t* size, handle holder, const char* symbol) {         \
+    CALL(name);                                                                       \
+    address where = 0;                                                                \
+    size_t bytes = 0;                                                                 \
+    result code = call(at ? at : &where, size ? size : &bytes, holder, symbol);       \
+    if (code == CU_SUCCESS && wanted()) told(at ? *at : where, size ? *size : bytes); \
+    return code;                                                                      \
+  }
+VARIABLE(cuModuleGetGlobal_v2, module)
+VARIABLE(cuLibraryGetGlobal, library)
+
+/* A graph's own memory is not seen: it comes and goes with launches of the graph. */
+static void node_added(const void* parameters) {
+  enum { kAllocation = 10 };
+  if (parameters && *(const int*)parameters == kAllocation) cannot_be_saved();
+}
+
+result cuGraphAddNode(handle* node, handle graph, const handle* before, size_t count,
+                      void* parameters) {
+  CALL(cuGraphAddNode);
+  node_added(parameters);
+  return call(node, graph, before, count, parameters);
+}
+
+result cuGraphAddNode_v2(handle* node, handle graph, const handle* before, const void* edges,
+                         size_t count, void* parameters) {
+  CALL(cuGraphAddNode_v2);
+  node_added(parameters);
+  return call(node, graph, before, edges, count, parameters);
+}
+
 /* Memory that is not the device's alone, or that lies where no copy of ours reaches. */
 #define EXOTIC(name, parameters, arguments) \
   result name parameters {                  \
@@ -268,6 +306,16 @@ EXOTIC(cuMemMap, (address at, size_t size, size_t offset, uint64_t memory, uint6
 EXOTIC(cuIpcOpenMemHandle_v2, (address * at, struct memory_handle memory, unsigned flags),
        (at, memory, flags))
 EXOTIC(cuImportExternalMemory, (handle * memory, const void* description), (memory, description))
+EXOTIC(cuMemPoolImportPointer, (address * at, handle pool, void* data), (at, pool, data))
+EXOTIC(cuGraphicsMapResources, (unsigned count, handle* resources, handle stream),
+       (count, resources, stream))
+EXOTIC(cuGraphicsMapResources_ptsz, (unsigned count, handle* resources, handle stream),
+       (count, resources, stream))
+EXOTIC(cuLibraryGetManaged, (address * at, size_t* size, handle library, const char* name),
+       (at, size, library, name))
+EXOTIC(cuGraphAddMemAllocNode,
+       (handle * node, handle graph, const handle* before, size_t count, void* parameters),
+       (node, graph, before, count, parameters))
 EXOTIC(cuArrayCreate_v2, (handle * array, const void* description), (array, description))
 EXOTIC(cuArray3DCreate_v2, (handle * array, const void* description), (array, description))
 EXOTIC(cuMipmappedArrayCreate, (handle * array, const void* description, unsigned levels),

@@ -22,6 +22,7 @@ enum {
   CU_MINOR = 76,
   CU_PER_THREAD_STREAM = 2, /* a flag of cuGetProcAddress */
   CU_LAUNCH_COOPERATIVE = 2,
+  CU_LAUNCH_CLUSTER = 4,
   CU_LAUNCH_PROGRAMMATIC = 6,
 };
 
@@ -87,6 +88,8 @@ struct launch_config {
   X(cuLaunchCooperativeKernel_ptsz,                                                                \
     (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,             \
      unsigned bz, unsigned shared, handle stream, void** arguments))                               \
+  X(cuStreamBeginCapture, (handle stream))                                                         \
+  X(cuStreamBeginCapture_ptsz, (handle stream))                                                    \
   X(cuStreamBeginCapture_v2, (handle stream, int mode))                                            \
   X(cuStreamBeginCapture_v2_ptsz, (handle stream, int mode))                                       \
   X(cuStreamBeginCaptureToGraph,                                                                   \
@@ -95,8 +98,12 @@ struct launch_config {
     (handle stream, handle graph, const handle* nodes, const void* edges, size_t count, int mode)) \
   X(cuStreamEndCapture, (handle stream, handle * graph))                                           \
   X(cuStreamEndCapture_ptsz, (handle stream, handle * graph))                                      \
+  X(cuCtxDestroy, (handle context))                                                                \
   X(cuCtxDestroy_v2, (handle context))                                                             \
+  X(cuGreenCtxDestroy, (handle context))                                                           \
+  X(cuDevicePrimaryCtxReset, (int device))                                                         \
   X(cuDevicePrimaryCtxReset_v2, (int device))                                                      \
+  X(cuDevicePrimaryCtxRelease, (int device))                                                       \
   X(cuDevicePrimaryCtxRelease_v2, (int device))                                                    \
   X(cuMemAlloc_v2, (address * at, size_t size))                                                    \
   X(cuMemAllocPitch_v2,                                                                            \
@@ -115,6 +122,18 @@ struct launch_config {
   X(cuMemMap, (address at, size_t size, size_t offset, uint64_t memory, uint64_t flags))           \
   X(cuIpcOpenMemHandle_v2, (address * at, struct memory_handle memory, unsigned flags))            \
   X(cuImportExternalMemory, (handle * memory, const void* description))                            \
+  X(cuMemPoolImportPointer, (address * at, handle pool, void* data))                               \
+  X(cuGraphicsMapResources, (unsigned count, handle* resources, handle stream))                    \
+  X(cuGraphicsMapResources_ptsz, (unsigned count, handle* resources, handle stream))               \
+  X(cuGraphAddMemAllocNode,                                                                        \
+    (handle * node, handle graph, const handle* before, size_t count, void* parameters))           \
+  X(cuGraphAddNode,                                                                                \
+    (handle * node, handle graph, const handle* before, size_t count, void* parameters))           \
+  X(cuGraphAddNode_v2, (handle * node, handle graph, const handle* before, const void* edges,      \
+                        size_t count, void* parameters))                                           \
+  X(cuModuleGetGlobal_v2, (address * at, size_t * size, handle module, const char* name))          \
+  X(cuLibraryGetGlobal, (address * at, size_t * size, handle library, const char* name))           \
+  X(cuLibraryGetManaged, (address * at, size_t * size, handle library, const char* name))          \
   X(cuArrayCreate_v2, (handle * array, const void* description))                                   \
   X(cuArray3DCreate_v2, (handle * array, const void* description))                                 \
   X(cuMipmappedArrayCreate, (handle * array, const void* description, unsigned levels))

@@ -12,6 +12,7 @@
  */
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "live/live.h"
@@ -173,9 +174,11 @@ EXPORT void* dlsym(void* from, const char* name) {
   return entry_for(from, name);
 }
 
+enum { kNameRoom = 64 };
+
 /* The exported name of what cuGetProcAddress gives out: newer forms of a function have numbers, and
  * those whose default stream is the thread's an ending. */
-static const struct door* door_for(const char* base, int version, uint64_t flags) {
+static const struct door* door_for(const char* base, int version, uint64_t flags, int* form) {
   static const struct {
     const char* base;
     int since;
@@ -190,16 +193,16 @@ static const struct door* door_for(const char* base, int version, uint64_t flags
                 {"cuMemAllocHost", 3020},
                 {"cuMemHostRegister", 6050},
                 {"cuIpcOpenMemHandle", 11000},
+                {"cuModuleGetGlobal", 3020},
+                {"cuGraphAddNode", 12030},
                 {"cuArrayCreate", 3020},
                 {"cuArray3DCreate", 3020}};
-  char name[64];
-  size_t length = strlen(base);
-  if (length + 10 > sizeof name) return NULL;
-  memcpy(name, base, length + 1);
-  for (size_t i = 0; i < sizeof second / sizeof *second; i++) {
-    if (strcmp(base, second[i].base) != 0) continue;
-    if (version >= second[i].since) strcat(name, "_v2");
-  }
+  char name[kNameRoom];
+  snprintf(name, sizeof name, "%s", base);
+  *form = 1;
+  for (size_t i = 0; i < sizeof second / sizeof *second; i++)
+    if (strcmp(base, second[i].base) == 0 && version >= second[i].since) *form = 2;
+  if (*form == 2) strcat(name, "_v2");
   const struct door* door = door_named(name);
   if (!(flags & CU_PER_THREAD_STREAM)) return door;
   strcat(name, "_ptsz");
@@ -207,10 +210,22 @@ static const struct door* door_for(const char* base, int version, uint64_t flags
   return per_thread ? per_thread : door;
 }
 
+/* A form of the function that came after us, with parameters of its own: nobody stands before it.
+ */
+static int is_newer(const char* base, int form, uint64_t flags, const void* function) {
+  char name[kNameRoom + 16];
+  int length = snprintf(name, sizeof name, "%s_v%d", base, form + 1);
+  if (find_in_driver(name) == function) return 1;
+  snprintf(name + length, sizeof name - (size_t)length, "_ptsz");
+  return (flags & CU_PER_THREAD_STREAM) && find_in_driver(name) == function;
+}
+
 static void give_out(const char* symbol, void** function, int version, uint64_t flags) {
   if (!symbol || !function || !*function || !board()) return;
-  const struct door* door = door_for(symbol, version, flags);
-  if (door) *function = through(door, *function);
+  int form = 1;
+  if (strlen(symbol) + 10 > kNameRoom) return;
+  const struct door* door = door_for(symbol, version, flags, &form);
+  if (door && !is_newer(symbol, form, flags, *function)) *function = through(door, *function);
 }
 
 result cuGetProcAddress(const char* symbol, void** function, int version, uint64_t flags) {

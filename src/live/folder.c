@@ -90,10 +90,15 @@ static void describe_device(struct ns_live_record* record) {
 static struct ns_live_record* open_record(void) {
   char name[64], path[kPathRoom];
   struct rlimit limit;
-  snprintf(name, sizeof name, "records/%d", (int)getpid());
-  if (!path_of(path, name)) return NULL;
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < NS_LIVE_SIZE) return NULL;
-  int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int file = -1;
+  /* A program that was executed by one with a record has its number, too. */
+  for (int i = 0; i < 100 && file < 0; i++) {
+    snprintf(name, sizeof name, i ? "records/%d.%d" : "records/%d", (int)getpid(), i);
+    if (!path_of(path, name)) return NULL;
+    file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 && errno != EEXIST) return NULL;
+  }
   if (file < 0) return NULL;
   void* mapped = posix_fallocate(file, 0, NS_LIVE_SIZE) == 0
                      ? mmap(NULL, NS_LIVE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)

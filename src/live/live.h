@@ -20,6 +20,11 @@
 WRAPPED(DECLARE)
 #undef DECLARE
 
+/* How each of them begins. */
+#define CALL(name)                \
+  name##_t* call = real_##name(); \
+  if (!call) return CU_NOT_FOUND
+
 struct driver {
 #define DECLARE(name, parameters) result(*name) parameters;
   CALLED(DECLARE)
@@ -55,6 +60,18 @@ uint64_t now(void); /* nanoseconds since boot, to some milliseconds */
 uint64_t hash_bytes(const void* data, size_t size);
 uint64_t hash_text(const char* text);
 
+/* --- images.c: what the application loads, and what the tool says of it --- */
+
+struct image;
+/* The image, which the tool is asked about; of a size of 0, it says itself where it ends. NULL if
+ * it is too large, or one too many. */
+struct image* look_at_image(const void* data, size_t size, uint32_t flags);
+uint64_t image_hash(const struct image* image); /* 0 of none */
+/* Has the tool answered? If so, `flags` are the kernel's (ns_answer_flag): 0 where it has none. */
+int answer_for(struct image* image, const char* symbol, uint32_t generation, uint32_t* flags);
+/* NS_REQUEST_OPTIONS if options for the driver's assembler change the code. */
+uint32_t option_flags(const int* options, unsigned count);
+
 /* --- functions.c: which handle is which function of which image --- */
 
 struct holder;
@@ -72,9 +89,12 @@ struct shape {
   uint64_t random;
 };
 
+enum { kShapeLists = 32 };
+
 struct function {
-  pthread_mutex_t lock; /* for the shapes; it stays when the rest is used again */
-  handle handle;        /* what the application has loaded */
+  pthread_mutex_t lock;  /* for the shapes; it stays when the rest is used again */
+  struct function* next; /* of its holder, or out of use */
+  handle handle;         /* what the application has loaded */
   char* symbol;
   struct holder* holder;
   int is_kernel;       /* a CUkernel, which has no context of its own */
@@ -82,22 +102,25 @@ struct function {
   int32_t index;       /* in the records */
   uint32_t state;      /* ns_live_state */
   uint32_t generation; /* of the board when an answer was last looked for */
-  uint32_t epoch;
-  int cache_config; /* -1: never set */
   handle context;
-  handle build[2]; /* a and b; one of them may be `handle` */
-  int may_check;   /* by the tool's answer */
+  handle build[2];  /* a and b; one of them may be `handle` */
+  uint32_t changes; /* what was asked of it so far is asked of the builds … */
+  uint64_t devices; /* … on these devices */
+  int may_check;    /* by the tool's answer */
   unsigned checks_left;
   uint64_t seen, next_check; /* launches since it is paired; the next to be compared */
-  struct shape* shapes;
+  struct shape* shapes[kShapeLists];
 };
 
 struct function* find_function(handle handle);
 struct ns_live_kernel* record_of(const struct function* function);
 /* Looks for the tool's answer, and loads the other builds if there is one. */
 void try_pair(struct function* function);
-/* Everything known belongs to a context that may have gone. */
-void end_contexts(void);
+/* Asks of the other builds what the application has asked of its own. With the function's lock
+ * held, of a pair. */
+void follow_attributes(struct function* function);
+/* What lies in this context goes with it; NULL: any may have gone. */
+void end_context(handle context);
 
 /* --- alternate.c: which build a launch runs --- */
 
@@ -114,8 +137,8 @@ struct launch {
 };
 result on_launch(struct launch* launch);
 
-void capture_begins(void);
-void capture_ended(void);
+/* What this thread asks of the driver is no part of a capture: returns what it said before. */
+int exchange_capture_mode(int mode);
 int capturing(void); /* is a graph being captured anywhere in this process? */
 
 /* --- timing.c: events, a few at a time --- */
@@ -126,7 +149,7 @@ int may_time(unsigned count, uint64_t random);
 int32_t open_block(const struct shape* shape, uint32_t* generation);
 struct mark {
   handle begin, end;
-  int32_t index;
+  uint32_t pool, pool_generation;
 };
 /* Marks the stream before and after a launch. 0 if it cannot be timed. */
 int begin_timing(const struct launch* launch, struct mark* mark);
@@ -134,8 +157,8 @@ void end_timing(const struct launch* launch, struct mark* mark, uint32_t slot, u
                 unsigned position);
 void forget_timing(struct mark* mark);
 void lose_block(uint32_t slot, uint32_t generation);
-void harvest(void); /* what has ended meanwhile */
-void forget_events(void);
+void harvest(void);                 /* what has ended meanwhile */
+void forget_events(handle context); /* NULL: of all */
 
 /* --- check.c: do both builds compute the same? --- */
 

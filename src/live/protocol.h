@@ -2,9 +2,9 @@
  *
  *   board            written by the tool, mapped by the library: whether to go on, what is answered
  *   requests/NAME    a loaded image ("i.HASH"), a program given to NVRTC ("n.PID.N"), or a run of
- * an assembler that is a program ("p.PID", written by the tool's own witness) answers/HASH     the
- * tool's answer to an image; HASH.a and HASH.b are the builds to load records/PID      what a
- * process launched and how long it took
+ *                    an assembler that is a program ("p.PID", written by the tool's own witness)
+ *   answers/HASH     the tool's answer to an image; HASH.a and HASH.b are the builds to load
+ *   records/PID      what a process launched and how long it took; "PID.N" after an exec
  *
  * Everything is little-endian and naturally aligned. Requests and answers appear whole, by rename.
  * The library follows answers, which only the tool writes; the tool trusts nothing in requests and
@@ -91,7 +91,7 @@ enum ns_live_state {
   NS_LIVE_PAIR = 1,    /* alternates */
   NS_LIVE_ALONE = 2,   /* by the tool's answer, whose notes say why */
   NS_LIVE_REFUSED = 3, /* the driver would not load or launch the other build: `error` */
-  NS_LIVE_LARGE = 4,   /* its image is larger than what is looked at */
+  NS_LIVE_LARGE = 4,   /* its image is larger than what is looked at, or one too many */
 };
 
 struct ns_live_kernel {

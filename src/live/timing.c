@@ -6,8 +6,8 @@
  * host's and of the GPU's. Events are made once for each context, kEvents pairs, and used again;
  * where all are under way, a launch goes untimed.
  *
- * While a graph is being captured anywhere in the process, nothing is marked and nothing is asked
- * of an event: in the strictest mode of capturing, that would break the capture.
+ * In the strictest mode of capturing, a graph that some thread captures would be broken by whoever
+ * asks for an event meanwhile; so a thread says for the moment that what it asks is no part of it.
  */
 #include <string.h>
 #include <time.h>
@@ -68,18 +68,25 @@ static struct block {
   float milliseconds[4];
 } blocks[kBlocks];
 
-int32_t open_block(const struct shape* shape, uint32_t* generation) {
+/* With the lock held. A free one; else the one begun first, if that is long ago. */
+static struct block* room_for_block(uint64_t time) {
   static uint32_t next;
-  int32_t found = NO_INDEX;
+  struct block* oldest = &blocks[0];
+  for (uint32_t n = 0; n < kBlocks; n++) {
+    struct block* block = &blocks[next++ % kBlocks];
+    if (!(block->generation & 1)) return block;
+    if (block->begun < oldest->begun) oldest = block;
+  }
+  if (time - oldest->begun < kPatience) return NULL;
+  oldest->generation++; /* given up: whoever still holds it will see that */
+  return oldest;
+}
+
+int32_t open_block(const struct shape* shape, uint32_t* generation) {
   pthread_mutex_lock(&lock);
   uint64_t time = coarse();
-  for (uint32_t n = 0; n < kBlocks && found == NO_INDEX; n++) {
-    uint32_t i = (next + n) % kBlocks;
-    struct block* block = &blocks[i];
-    if (block->generation & 1) {
-      if (time - block->begun < kPatience) continue;
-      block->generation++; /* given up: whoever still holds it will see that */
-    }
+  struct block* block = record()->blocks < NS_LIVE_BLOCKS ? room_for_block(time) : NULL;
+  if (block) {
     block->generation++;
     block->shape = (uint32_t)shape->index;
     block->kind = shape->kind;
@@ -87,11 +94,9 @@ int32_t open_block(const struct shape* shape, uint32_t* generation) {
     block->got = 0;
     block->begun = time;
     *generation = block->generation;
-    found = (int32_t)i;
-    next = i + 1;
   }
   pthread_mutex_unlock(&lock);
-  return found;
+  return block ? (int32_t)(block - blocks) : NO_INDEX;
 }
 
 static void lose(uint32_t slot, uint32_t generation) {
@@ -125,7 +130,8 @@ static void put_time(uint32_t slot, uint32_t generation, unsigned position, floa
 /* --- events --- */
 
 static struct pool {
-  handle context;
+  handle context;      /* NULL: free */
+  uint32_t generation; /* raised when its context goes, and its events with it */
   unsigned made, free_count;
   struct {
     handle begin, end;
@@ -133,7 +139,6 @@ static struct pool {
 } pools[kContexts];
 
 static struct pending {
-  struct pool* pool;
   struct mark mark;
   uint32_t slot, generation;
   unsigned position;
@@ -143,17 +148,52 @@ static uint64_t harvested;
 
 /* With the lock held. */
 static struct pool* pool_of(handle context) {
-  for (int i = 0; i < kContexts; i++) {
-    if (!pools[i].context) pools[i].context = context;
+  struct pool* unused = NULL;
+  for (int i = kContexts - 1; i >= 0; i--) {
     if (pools[i].context == context) return &pools[i];
+    if (!pools[i].context) unused = &pools[i];
   }
-  return NULL;
+  if (unused) unused->context = context;
+  return unused;
 }
 
-static void give_back(struct pool* pool, const struct mark* mark) {
-  if (pool->free_count == kEvents) return;
+/* With the lock held. */
+static int is_alive(const struct mark* mark) {
+  return pools[mark->pool].generation == mark->pool_generation;
+}
+
+/* With the lock held. */
+static void give_back(const struct mark* mark) {
+  struct pool* pool = &pools[mark->pool];
+  if (!is_alive(mark) || pool->free_count == kEvents) return;
   pool->free_events[pool->free_count].begin = mark->begin;
   pool->free_events[pool->free_count++].end = mark->end;
+}
+
+/* With the lock held. Where the driver has none, it is not asked again. */
+static int make_events(struct pool* pool, struct mark* mark) {
+  const struct driver* call = driver();
+  if (pool->made == kEvents) return 0;
+  int mode = exchange_capture_mode(CU_CAPTURE_RELAXED);
+  int made = call->cuEventCreate(&mark->begin, 0) == CU_SUCCESS &&
+             call->cuEventCreate(&mark->end, 0) == CU_SUCCESS;
+  exchange_capture_mode(mode);
+  pool->made = made ? pool->made + 1 : kEvents;
+  return made;
+}
+
+/* With the lock held. 0 if all are under way. */
+static int take_events(struct pool* pool, struct mark* mark) {
+  if (pool->free_count) {
+    pool->free_count--;
+    mark->begin = pool->free_events[pool->free_count].begin;
+    mark->end = pool->free_events[pool->free_count].end;
+  } else if (!make_events(pool, mark)) {
+    return 0;
+  }
+  mark->pool = (uint32_t)(pool - pools);
+  mark->pool_generation = pool->generation;
+  return 1;
 }
 
 static int record_event(const struct launch* launch, handle event) {
@@ -162,27 +202,11 @@ static int record_event(const struct launch* launch, handle event) {
 }
 
 int begin_timing(const struct launch* launch, struct mark* mark) {
-  const struct driver* call = driver();
   handle context = NULL;
-  int ready = 0;
-  if (call->cuCtxGetCurrent(&context) != CU_SUCCESS || !context) return 0;
+  if (driver()->cuCtxGetCurrent(&context) != CU_SUCCESS || !context) return 0;
   pthread_mutex_lock(&lock);
   struct pool* pool = pool_of(context);
-  if (pool && !pool->free_count && pool->made < kEvents) {
-    if (call->cuEventCreate(&mark->begin, 0) == CU_SUCCESS &&
-        call->cuEventCreate(&mark->end, 0) == CU_SUCCESS) {
-      pool->made++;
-      ready = 1;
-    } else {
-      pool->made = kEvents;
-    }
-  } else if (pool && pool->free_count) {
-    pool->free_count--;
-    mark->begin = pool->free_events[pool->free_count].begin;
-    mark->end = pool->free_events[pool->free_count].end;
-    ready = 1;
-  }
-  mark->index = pool ? (int32_t)(pool - pools) : NO_INDEX;
+  int ready = pool && take_events(pool, mark);
   pthread_mutex_unlock(&lock);
   if (!ready) harvest();
   if (ready && record_event(launch, mark->begin) != CU_SUCCESS) {
@@ -194,56 +218,74 @@ int begin_timing(const struct launch* launch, struct mark* mark) {
 
 void forget_timing(struct mark* mark) {
   pthread_mutex_lock(&lock);
-  give_back(&pools[mark->index], mark);
+  give_back(mark);
   pthread_mutex_unlock(&lock);
 }
 
 void end_timing(const struct launch* launch, struct mark* mark, uint32_t slot, uint32_t generation,
                 unsigned position) {
-  if (record_event(launch, mark->end) != CU_SUCCESS) {
-    forget_timing(mark);
-    lose_block(slot, generation);
-    return;
-  }
+  int marked = record_event(launch, mark->end) == CU_SUCCESS;
+  int due = 0;
   pthread_mutex_lock(&lock);
-  struct pending* mine = &pending[pending_count++];
-  *mine = (struct pending){&pools[mark->index], *mark, slot, generation, position};
-  record()->timed++;
-  int due = pending_count >= kEvents / 2 || coarse() - harvested > 10000000u;
+  if (marked && is_alive(mark) && pending_count < sizeof pending / sizeof *pending) {
+    pending[pending_count++] = (struct pending){*mark, slot, generation, position};
+    record()->timed++;
+    due = pending_count >= kEvents / 2 || coarse() - harvested > 10000000u;
+  } else {
+    give_back(mark);
+    lose(slot, generation);
+  }
   pthread_mutex_unlock(&lock);
   if (due) harvest();
 }
 
+/* With the lock held. */
+static void read_time(const struct pending* each, int code) {
+  float milliseconds = 0;
+  if (code == CU_SUCCESS &&
+      driver()->cuEventElapsedTime(&milliseconds, each->mark.begin, each->mark.end) == CU_SUCCESS) {
+    put_time(each->slot, each->generation, each->position, milliseconds);
+  } else {
+    lose(each->slot, each->generation);
+  }
+  give_back(&each->mark);
+}
+
 void harvest(void) {
   const struct driver* call = driver();
-  if (capturing()) return;
+  int mode = exchange_capture_mode(CU_CAPTURE_RELAXED);
   pthread_mutex_lock(&lock);
   harvested = coarse();
   unsigned kept = 0;
   for (unsigned i = 0; i < pending_count; i++) {
-    struct pending* each = &pending[i];
-    int code = call->cuEventQuery(each->mark.end);
+    int code = call->cuEventQuery(pending[i].mark.end);
     if (code == CU_NOT_READY) {
-      pending[kept++] = *each;
-      continue;
-    }
-    float milliseconds = 0;
-    if (code == CU_SUCCESS &&
-        call->cuEventElapsedTime(&milliseconds, each->mark.begin, each->mark.end) == CU_SUCCESS) {
-      put_time(each->slot, each->generation, each->position, milliseconds);
+      pending[kept++] = pending[i];
     } else {
-      lose(each->slot, each->generation);
+      read_time(&pending[i], code);
     }
-    give_back(each->pool, &each->mark);
   }
   pending_count = kept;
   pthread_mutex_unlock(&lock);
+  exchange_capture_mode(mode);
 }
 
-/* They went with their contexts. */
-void forget_events(void) {
+void forget_events(handle context) {
   pthread_mutex_lock(&lock);
-  pending_count = 0;
-  memset(pools, 0, sizeof pools);
+  for (int i = 0; i < kContexts; i++) {
+    if (!pools[i].context || (context && pools[i].context != context)) continue;
+    pools[i].generation++;
+    pools[i].context = NULL;
+    pools[i].made = pools[i].free_count = 0;
+  }
+  unsigned kept = 0;
+  for (unsigned i = 0; i < pending_count; i++) {
+    if (is_alive(&pending[i].mark)) {
+      pending[kept++] = pending[i];
+    } else {
+      lose(pending[i].slot, pending[i].generation);
+    }
+  }
+  pending_count = kept;
   pthread_mutex_unlock(&lock);
 }

@@ -7,9 +7,10 @@
  * linked (by the handle of the main program, as a linked symbol is found). HOLDING: module, library
  * (kernels launched as such), kernelfunction, librarymodule. Keys: ptxas=FILE ptx=FILE arch=sm_90
  * options=… symbol=NAME launches=N milliseconds=N (at least so long, in real time) grid=N shared=N
- * capture=N cooperative=N threads=N ex=1 unload=N (load anew after so many launches) crash=1
- * cache=N sleep=N (µs between launches) burst=N (launches
- * between two sleeps). */
+ * capture=N cooperative=N threads=N ex=1 unload=N (load anew after so many launches) cache=N
+ * sleep=N (µs between launches) burst=N (launches between two sleeps) memory=N (bytes, which the
+ * kernel gets) variable=1 (a variable's instead) beside=capture (another thread captures meanwhile)
+ * then=WHAT (a step of its own, and the launches once more). */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,9 +43,10 @@ static void* entry(const char* symbol) {
   void* found = NULL;
   if (strcmp(door, "dlsym") == 0 || strcmp(door, "linked") == 0) {
     char name[80];
-    static const char* const second[] = {"cuStreamBeginCapture", "cuCtxDestroy"};
+    static const char* const second[] = {"cuStreamBeginCapture", "cuCtxDestroy",
+                                         "cuModuleGetGlobal", "cuGraphAddNode"};
     snprintf(name, sizeof name, "%s", symbol);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 4; i++)
       if (strcmp(symbol, second[i]) == 0) strcat(name, "_v2");
     return dlsym(strcmp(door, "linked") == 0 ? dlopen(NULL, RTLD_LAZY) : library, name);
   }
@@ -93,7 +95,7 @@ struct config {
   unsigned count;
 };
 
-static void *function, *module;
+static void *function, *module, *kernel;
 static uint32_t* memory; /* the device's, which here is the host's */
 static unsigned grid, shared;
 typedef int launch_t(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -111,8 +113,8 @@ static int launch(void* stream) {
   return launch_ex(&config, function, given, NULL);
 }
 
-static void load(void) {
-  char* image = read_all("kernel.cubin");
+static void load(const char* file) {
+  char* image = read_all(file);
   const char* symbol = get("symbol", "kernel");
   if (!image) exit(4);
   int code;
@@ -134,6 +136,7 @@ static void load(void) {
              cuModuleGetFunction(&function, inner, symbol);
     } else {
       code = code || cuLibraryGetKernel(&function, module, symbol);
+      kernel = function;
       if (strcmp(words[2], "kernelfunction") == 0)
         code = code || cuKernelGetFunction(&function, function);
     }
@@ -168,6 +171,73 @@ static void wait_for_answer(void) {
   }
 }
 
+/* Captures into graphs, one after the other, until the program ends. */
+static void* capture_on(void* unused) {
+  NEED(cuStreamBeginCapture, int (*)(void*, int));
+  NEED(cuStreamEndCapture, int (*)(void*, void**));
+  int (*create)(void**, unsigned) = dlsym(library, "cuStreamCreate");
+  void *stream = NULL, *graph = NULL;
+  create(&stream, 0);
+  for (;;) {
+    if (cuStreamBeginCapture(stream, 0) != 0 || launch(stream) != 0) exit(7);
+    usleep(20000);
+    if (cuStreamEndCapture(stream, &graph) != 0) exit(7);
+    usleep(500);
+  }
+  return unused;
+}
+
+/* What happens between two rounds of launches. */
+static void step(const char* what, char** argv) {
+  if (strcmp(what, "context") == 0) {
+    NEED(cuCtxDestroy, int (*)(void*));
+    int (*create)(void**, unsigned, int) = dlsym(library, "cuCtxCreate_v2");
+    void* another = NULL;
+    create(&another, 0, 0);
+    cuCtxDestroy(another);
+  } else if (strcmp(what, "kernelattribute") == 0) {
+    NEED(cuKernelSetAttribute, int (*)(int, int, void*, int));
+    shared = 65536;
+    cuKernelSetAttribute(8, (int)shared, kernel, 0);
+  } else if (strcmp(what, "invalid") == 0) {
+    unsigned before = grid;
+    grid = 0;
+    for (int i = 0; i < 8; i++)
+      if (launch(NULL) == 0) exit(9);
+    grid = before;
+  } else if (strcmp(what, "second") == 0) {
+    NEED(cuLibraryUnload, int (*)(void*));
+    cuLibraryUnload(module);
+    load("second.cubin");
+  } else if (strcmp(what, "newer") == 0) {
+    int (*set)(int, void*) = NULL;
+    procaddress("cuFuncSetCacheConfig", (void**)&set, 14000, 0, NULL);
+    set(2, function);
+  } else if (strcmp(what, "node") == 0) {
+    NEED(cuGraphAddNode, int (*)(void**, void*, void*, void*, size_t, void*));
+    int allocation = 10;
+    void* node = NULL;
+    cuGraphAddNode(&node, NULL, NULL, NULL, 0, &allocation);
+  } else if (strcmp(what, "execute") == 0) {
+    char* words_again[40] = {0};
+    int count = 0;
+    for (int i = 0; argv[i] && count < 39; i++)
+      if (strncmp(argv[i], "then=", 5) != 0) words_again[count++] = argv[i];
+    execv("/proc/self/exe", words_again);
+  } else if (strcmp(what, "strayend") == 0) {
+    NEED(cuStreamBeginCapture, int (*)(void*, int));
+    NEED(cuStreamEndCapture, int (*)(void*, void**));
+    int (*create)(void**, unsigned) = dlsym(library, "cuStreamCreate");
+    void *captured = NULL, *other = NULL, *graph = NULL;
+    create(&captured, 0);
+    create(&other, 0);
+    cuStreamBeginCapture(captured, 0);
+    if (cuStreamEndCapture(other, &graph) == 0) exit(9);
+    for (int i = 0; i < 20; i++) launch(NULL);
+    cuStreamEndCapture(captured, &graph);
+  }
+}
+
 int main(int argc, char** argv) {
   argument_count = argc;
   words = argv;
@@ -195,8 +265,16 @@ int main(int argc, char** argv) {
     int (*allocate)(void**, size_t, unsigned) = entry("cuMemHostAlloc");
     allocate(&pinned, 4096, 0);
   }
-  load();
+  load("kernel.cubin");
   wait_for_answer();
+  if (number("variable", 0)) {
+    NEED(cuModuleGetGlobal, int (*)(void*, size_t*, void*, const char*));
+    cuModuleGetGlobal(&memory, NULL, module, "table");
+  }
+  if (strcmp(get("beside", ""), "capture") == 0) {
+    pthread_t beside;
+    pthread_create(&beside, NULL, capture_on, NULL);
+  }
   if (shared) {
     NEED(cuFuncSetAttribute, int (*)(void*, int, int));
     NEED(cuKernelSetAttribute, int (*)(int, int, void*, int));
@@ -216,7 +294,7 @@ int main(int argc, char** argv) {
     for (long done = 0; done < count; done += unload) {
       launch_many((void*)(intptr_t)unload);
       cuModuleUnload(module);
-      load();
+      load("kernel.cubin");
     }
   } else if (threads > 1) {
     pthread_t all[16];
@@ -224,6 +302,10 @@ int main(int argc, char** argv) {
       pthread_create(&all[i], NULL, launch_many, (void*)(intptr_t)(count / threads));
     for (long i = 0; i < threads; i++) pthread_join(all[i], NULL);
   } else {
+    launch_many((void*)(intptr_t)count);
+  }
+  if (get("then", NULL)) {
+    step(get("then", ""), argv);
     launch_many((void*)(intptr_t)count);
   }
   if (number("capture", 0)) {

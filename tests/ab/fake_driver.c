@@ -4,8 +4,10 @@
  * A kernel takes 100 µs, give or take a little; if its code is the stand-in assembler's treated
  * one, FAKE_TREATED (0.8) times that. FAKE_OCCUPANCY is how many blocks of a treated kernel fit on
  * one of the four multiprocessors (2, as of any other). FAKE_REFUSE=load or launch: no second image
- * of a kernel is taken, or it cannot be launched. At its end a process writes what it launched to
- * FAKE_LOG: a line for each kernel and kind of code, "SYMBOL treated|untreated launches captured".
+ * of a kernel is taken, or it cannot be launched. FAKE_REUSE=1: the handle of what was unloaded is
+ * given to what is loaded next. Where the real one would break a capture into a graph, it aborts.
+ * At its end a process writes what it launched to FAKE_LOG: a line for each kernel and kind of
+ * code, "SYMBOL treated|untreated launches captured".
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -18,7 +20,14 @@
 #include <unistd.h>
 
 typedef int result;
-enum { kInvalid = 1, kNotFound = 500, kNotReady = 600, kRefused = 209, kNoContext = 201 };
+enum {
+  kInvalid = 1,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalState = 401,
+  kRefused = 209,
+  kNoContext = 201
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t now_ns = 1000000, launches, random_state = 1;
@@ -41,17 +50,28 @@ struct module {
   const unsigned char* image;
   size_t size;
   int is_copy;
+  struct function* functions;
+  struct module* next; /* unloaded */
 };
 struct function {
   struct module* module;
   char symbol[128];
   int treated, attributes[32], cache_config, limit;
   uint64_t launched, captured;
-  struct function* next;
+  struct function *next, *next_in_module;
 };
 struct stream {
   int capturing;
 };
+static struct module* unloaded;
+static int captures;                  /* under way, each of the strictest mode */
+static __thread int capture_mode = 0; /* 2: relaxed */
+
+static void no_part_of_a_capture(const char* what) {
+  if (__atomic_load_n(&captures, __ATOMIC_SEQ_CST) == 0 || capture_mode == 2) return;
+  fprintf(stderr, "fake driver: %s would break a capture\n", what);
+  abort();
+}
 struct event {
   uint64_t ns, launches;
   int recorded;
@@ -80,10 +100,17 @@ static result load(void** out, const void* image, int library) {
              "ELF",
              4) != 0)
     return 200;
+  no_part_of_a_capture("loading");
   loads++;
   if (loads > 1 && strcmp(setting("FAKE_REFUSE", ""), "load") == 0) return kRefused;
   const Elf64_Ehdr* head = image;
-  struct module* module = calloc(1, sizeof *module);
+  struct module* module = unloaded;
+  if (module) {
+    unloaded = module->next;
+    memset(module, 0, sizeof *module);
+  } else {
+    module = calloc(1, sizeof *module);
+  }
   module->size = head->e_shoff + (size_t)head->e_shnum * sizeof(Elf64_Shdr);
   const Elf64_Shdr* sections = (const Elf64_Shdr*)((const char*)image + head->e_shoff);
   for (int i = 0; i < head->e_shnum; i++)
@@ -105,9 +132,8 @@ static result find(void** out, struct module* module, const char* symbol, char k
   const unsigned char* code = section_of(module, name, &size);
   if (!code) return kNotFound;
   pthread_mutex_lock(&lock);
-  for (struct function* each = functions; each; each = each->next) {
-    if (each->module != module || strcmp(each->symbol, symbol) != 0 || each->attributes[31] != kind)
-      continue;
+  for (struct function* each = module->functions; each; each = each->next_in_module) {
+    if (strcmp(each->symbol, symbol) != 0 || each->attributes[31] != kind) continue;
     pthread_mutex_unlock(&lock);
     *out = each;
     return 0;
@@ -124,6 +150,8 @@ static result find(void** out, struct module* module, const char* symbol, char k
     function->treated |= memcmp(code + at, &mark, 8) == 0;
   function->next = functions;
   functions = function;
+  function->next_in_module = module->functions;
+  module->functions = function;
   pthread_mutex_unlock(&lock);
   *out = function;
   return 0;
@@ -182,16 +210,47 @@ result cuDevicePrimaryCtxReset_v2(int device) {
   (void)device;
   return 0;
 }
+result cuCtxCreate_v2(void** context, unsigned flags, int device) {
+  static int another;
+  (void)flags;
+  (void)device;
+  *context = &another; /* and popped: what is current stays so */
+  return 0;
+}
 result cuCtxDestroy_v2(void* context) {
   (void)context;
   return 0;
 }
 result cuThreadExchangeStreamCaptureMode(int* mode) {
-  (void)mode;
+  int before = capture_mode;
+  capture_mode = *mode;
+  *mode = before;
   return 0;
 }
 
 result cuCtxSynchronize(void) {
+  if (captures) {
+    fprintf(stderr, "fake driver: waiting for everything would break a capture\n");
+    abort();
+  }
+  return 0;
+}
+/* Every module has a variable, and all the same. */
+result cuModuleGetGlobal_v2(unsigned long long* at, size_t* size, void* module, const char* name) {
+  static uint32_t variable[64];
+  (void)module;
+  (void)name;
+  if (at) *at = (unsigned long long)(uintptr_t)variable;
+  if (size) *size = sizeof variable;
+  return 0;
+}
+result cuGraphAddNode_v2(void** node, void* graph, const void* before, const void* edges,
+                         size_t count, void* parameters) {
+  (void)graph;
+  (void)before;
+  (void)edges;
+  (void)count;
+  *node = parameters;
   return 0;
 }
 result cuMemAlloc_v2(unsigned long long* at, size_t size) {
@@ -234,8 +293,11 @@ result cuModuleLoadDataEx(void** module, const void* image, unsigned n, int* opt
 result cuModuleLoadFatBinary(void** module, const void* image) {
   return load(module, image, 0);
 }
-result cuModuleUnload(void* module) {
-  (void)module;
+result cuModuleUnload(void* handle) {
+  struct module* module = handle;
+  if (!*setting("FAKE_REUSE", "")) return 0;
+  module->next = unloaded;
+  unloaded = module;
   return 0;
 }
 result cuModuleGetFunction(void** function, void* module, const char* name) {
@@ -264,8 +326,7 @@ result cuLibraryLoadFromFile(void** library, const char* file, int* a, void** b,
   return kNotFound;
 }
 result cuLibraryUnload(void* library) {
-  (void)library;
-  return 0;
+  return cuModuleUnload(library);
 }
 result cuLibraryGetKernel(void** kernel, void* library, const char* name) {
   return find(kernel, library, name, 'k');
@@ -290,13 +351,21 @@ result cuKernelGetAttribute(int* value, int attribute, void* kernel, int device)
   (void)device;
   return cuFuncGetAttribute(value, attribute, kernel);
 }
+/* A kernel's is that of its function, too. */
 result cuKernelSetAttribute(int attribute, int value, void* kernel, int device) {
+  void* function = NULL;
   (void)device;
+  cuKernelGetFunction(&function, kernel);
+  cuFuncSetAttribute(function, attribute, value);
   return cuFuncSetAttribute(kernel, attribute, value);
 }
 result cuFuncSetCacheConfig(void* function, int config) {
   ((struct function*)function)->cache_config = config;
   return 0;
+}
+/* What a later driver might have. */
+result cuFuncSetCacheConfig_v2(int config, void* function) {
+  return cuFuncSetCacheConfig(function, config);
 }
 result cuKernelSetCacheConfig(void* kernel, int config, int device) {
   (void)device;
@@ -322,12 +391,13 @@ static void compute(const struct function* function, void** arguments) {
   if (strcmp(how, "varies") == 0) words[1] = (uint32_t)next_random();
 }
 
-static result launch(void* handle, unsigned shared, void* stream, void** arguments) {
+static result launch(void* handle, unsigned blocks, unsigned shared, void* stream,
+                     void** arguments) {
   struct function* function = handle;
   struct stream* on = stream;
   pthread_mutex_lock(&lock);
   int refused = (function->module->is_copy && strcmp(setting("FAKE_REFUSE", ""), "launch") == 0) ||
-                shared > (unsigned)function->attributes[8];
+                shared > (unsigned)function->attributes[8] || blocks == 0;
   if (!refused) {
     double factor = function->treated ? atof(setting("FAKE_TREATED", "0.8")) : 1;
     double jitter = 0.998 + 0.004 * (double)(next_random() % 1000) / 1000;
@@ -354,7 +424,6 @@ static result launch(void* handle, unsigned shared, void* stream, void** argumen
 
 result cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                       unsigned bz, unsigned shared, void* stream, void** arguments, void** extra) {
-  (void)gx;
   (void)gy;
   (void)gz;
   (void)bx;
@@ -362,12 +431,11 @@ result cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
   (void)bz;
 
   (void)extra;
-  return launch(f, shared, stream, arguments);
+  return launch(f, gx, shared, stream, arguments);
 }
 result cuLaunchKernel_ptsz(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                            unsigned bz, unsigned shared, void* stream, void** arguments,
                            void** extra) {
-  (void)gx;
   (void)gy;
   (void)gz;
   (void)bx;
@@ -375,7 +443,7 @@ result cuLaunchKernel_ptsz(void* f, unsigned gx, unsigned gy, unsigned gz, unsig
   (void)bz;
 
   (void)extra;
-  return launch(f, shared, stream, arguments);
+  return launch(f, gx, shared, stream, arguments);
 }
 struct config {
   unsigned grid[3], block[3], shared;
@@ -385,35 +453,33 @@ struct config {
 };
 result cuLaunchKernelEx(const struct config* config, void* f, void** arguments, void** extra) {
   (void)extra;
-  return launch(f, config->shared, config->stream, arguments);
+  return launch(f, config->grid[0], config->shared, config->stream, arguments);
 }
 result cuLaunchKernelEx_ptsz(const struct config* config, void* f, void** arguments, void** extra) {
   (void)extra;
-  return launch(f, config->shared, config->stream, arguments);
+  return launch(f, config->grid[0], config->shared, config->stream, arguments);
 }
 result cuLaunchCooperativeKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                  unsigned by, unsigned bz, unsigned shared, void* stream,
                                  void** arguments) {
-  (void)gx;
   (void)gy;
   (void)gz;
   (void)bx;
   (void)by;
   (void)bz;
 
-  return launch(f, shared, stream, arguments);
+  return launch(f, gx, shared, stream, arguments);
 }
 result cuLaunchCooperativeKernel_ptsz(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                       unsigned by, unsigned bz, unsigned shared, void* stream,
                                       void** arguments) {
-  (void)gx;
   (void)gy;
   (void)gz;
   (void)bx;
   (void)by;
   (void)bz;
 
-  return launch(f, shared, stream, arguments);
+  return launch(f, gx, shared, stream, arguments);
 }
 
 result cuStreamCreate(void** stream, unsigned flags) {
@@ -431,13 +497,19 @@ result cuStreamIsCapturing_ptsz(void* stream, int* status) {
 result cuStreamBeginCapture_v2(void* stream, int mode) {
   (void)mode;
   ((struct stream*)stream)->capturing = 1;
+  __atomic_fetch_add(&captures, 1, __ATOMIC_SEQ_CST);
   return 0;
+}
+result cuStreamBeginCapture(void* stream) {
+  return cuStreamBeginCapture_v2(stream, 0);
 }
 result cuStreamBeginCapture_v2_ptsz(void* stream, int mode) {
   return cuStreamBeginCapture_v2(stream, mode);
 }
 result cuStreamEndCapture(void* stream, void** graph) {
+  if (!stream || !((struct stream*)stream)->capturing) return kIllegalState;
   ((struct stream*)stream)->capturing = 0;
+  __atomic_fetch_sub(&captures, 1, __ATOMIC_SEQ_CST);
   *graph = stream;
   return 0;
 }
@@ -448,6 +520,7 @@ result cuStreamEndCapture_ptsz(void* stream, void** graph) {
 /* An event has passed once two more launches were made. */
 result cuEventCreate(void** event, unsigned flags) {
   (void)flags;
+  no_part_of_a_capture("making an event");
   *event = calloc(1, sizeof(struct event));
   return 0;
 }
@@ -468,6 +541,7 @@ result cuEventRecord_ptsz(void* event, void* stream) {
   return cuEventRecord(event, stream);
 }
 result cuEventQuery(void* event) {
+  no_part_of_a_capture("asking an event");
   return launches < ((struct event*)event)->launches + 2 ? kNotReady : 0;
 }
 result cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
@@ -491,10 +565,13 @@ static void* exported(const char* symbol, int version, uint64_t flags) {
                                        "cuDevicePrimaryCtxRelease",
                                        "cuGetProcAddress",
                                        "cuMemAlloc",
-                                       "cuMemFree"};
+                                       "cuMemFree",
+                                       "cuModuleGetGlobal",
+                                       "cuGraphAddNode"};
   snprintf(name, sizeof name, "%s", symbol);
   for (size_t i = 0; i < sizeof second / sizeof *second; i++)
     if (strcmp(symbol, second[i]) == 0 && version >= 12000) strcat(name, "_v2");
+  if (strcmp(symbol, "cuFuncSetCacheConfig") == 0 && version >= 14000) strcat(name, "_v2");
   size_t length = strlen(name);
   if (flags & 2) strcat(name, "_ptsz");
   void* found = dlsym(self, name);

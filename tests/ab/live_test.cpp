@@ -1,0 +1,117 @@
+// The library inside the application: what applications do that few do, and what must not follow
+// from it.
+#include "ab_command.h"
+
+using namespace namesake;
+
+namespace {
+
+class AbLive : public AbCommand {};
+
+TEST_F(AbLive, AContextThatIsDestroyedTakesNothingOfAnotherOneWithIt) {
+  for (const char* door : {"dlsym", "procaddress"}) {
+    Completed done =
+        call({}, application(door, "module", {"launches=300", "sleep=1500", "then=context"}));
+    EXPECT_EQ(done.exit_status, 0) << done.err;
+    EXPECT_EQ(live().unknown, 0) << door;
+    EXPECT_EQ(kernel().launches, 600);
+    EXPECT_GT(kernel().launches_of_b, 200);
+  }
+}
+
+TEST_F(AbLive, WhatIsAskedOfAKernelIsAskedOfItsFunctionsBuilds) {
+  Completed done = call({}, application("procaddress", "kernelfunction",
+                                        {"launches=300", "sleep=1500", "then=kernelattribute"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_GT(kernel().launches_of_b, 200) << kernel().meaning;
+  EXPECT_EQ(kernel().failed, 0);
+}
+
+TEST_F(AbLive, ALaunchThatCannotBeSaysNothingOfTheOtherBuild) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=300", "sleep=1500", "then=invalid"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_GT(kernel().launches_of_b, 200) << kernel().meaning;
+  EXPECT_EQ(kernel().failed, 0);
+}
+
+TEST_F(AbLive, AHandleThatIsGivenOutAgainIsAnotherKernels) {
+  EXPECT_TRUE(
+      write_file(path("other.ptx"), kernel_text("kernel", "", " sub.s32 %r9, %r1, %r2;\n")));
+  Command assemble;
+  assemble.arguments = {NAMESAKE_BINARY_DIR "/stand_in/ptxas", "-arch=sm_90", path("other.ptx"),
+                        "-o", path("second.cubin")};
+  ASSERT_TRUE(run(assemble));
+  environment = {"FAKE_REUSE=1"};
+  for (const char* holding : {"library", "kernelfunction", "librarymodule"}) {
+    std::filesystem::remove(path("log"));
+    Completed done = call(
+        {}, application("procaddress", holding, {"launches=200", "sleep=1500", "then=second"}));
+    EXPECT_EQ(done.exit_status, 0) << done.err;
+    ASSERT_EQ(live().kernels.size(), 2u) << holding;
+    for (const report::LiveKernel& each : live().kernels) EXPECT_EQ(each.launches, 200) << holding;
+    EXPECT_LE(launched().treated, 200) << holding;
+    EXPECT_GE(launched().untreated, 200 + 80) << holding;
+  }
+}
+
+TEST_F(AbLive, WhoeverLoadsAndUnloadsForLongIsStillFollowed) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=20000", "unload=1", "sleep=0"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(live().unknown, 0);
+  EXPECT_EQ(kernel().launches, 20000);
+}
+
+TEST_F(AbLive, WhileAnotherThreadCapturesLaunchesAlternateAndAreTimed) {
+  Completed done = call(
+      {}, application("procaddress", "library", {"launches=600", "sleep=1500", "beside=capture"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_GT(kernel().captured, 5);
+  EXPECT_GT(kernel().launches_of_b, 200);
+  EXPECT_GT(kernel().main_shape()->time.pairs, 30);
+}
+
+TEST_F(AbLive, AnEndThatEndsNoCaptureLeavesTheOthersUnderWay) {
+  Completed done = call({"--check", "3"},
+                        application("dlsym", "module",
+                                    {"launches=95", "sleep=1500", "memory=4096", "then=strayend"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(done.out, "runs 210\n");
+  EXPECT_EQ(kernel().checked, 2);
+}
+
+TEST_F(AbLive, AProgramThatBecomesAnotherOneIsFollowedIntoIt) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=300", "sleep=1500", "then=execute"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(live().processes, 2);
+  EXPECT_EQ(kernel().launches, 600);
+}
+
+TEST_F(AbLive, AFormOfAFunctionThatCameLaterIsLeftToTheDriver) {
+  Completed done =
+      call({}, application("procaddress", "library", {"launches=200", "sleep=1500", "then=newer"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_NE(launched().untreated_settings.find("cache=2"), std::string::npos);
+}
+
+TEST_F(AbLive, AVariableWhoseAddressAKernelGetsIsSavedForTheCheck) {
+  for (const char* door : {"dlsym", "procaddress"}) {
+    Completed done =
+        call({"--check", "3"},
+             application(door, "module", {"launches=300", "sleep=1500", "variable=1"}));
+    EXPECT_EQ(done.out, "runs 300\n") << done.err;
+    EXPECT_EQ(kernel().checked, 3) << kernel().unchecked;
+  }
+}
+
+TEST_F(AbLive, MemoryOfGraphsIsNotSavedSoNothingIsChecked) {
+  Completed done = call(
+      {"--check", "3"},
+      application("dlsym", "module", {"launches=95", "sleep=1500", "memory=4096", "then=node"}));
+  EXPECT_EQ(done.out, "runs 190\n") << done.err;
+  EXPECT_EQ(kernel().checked, 2);
+}
+
+}  // namespace
