@@ -79,6 +79,7 @@ Result<int> run_scan(const Options& options, const Global& global) {
   request.denied = options.deny;
   request.kernel_glob = options.kernel;
   request.architectures = options.architectures;
+  request.detailed = options.list || !options.json.empty();
   request.workers = options.jobs;
   request.stop = [] { return interrupted(); };
   if (!options.explain.empty()) return explain(options, global, std::move(request));

@@ -29,11 +29,10 @@ constexpr Bytes kElf64(
     7);
 constexpr uint16_t kCudaMachine = 190;
 constexpr size_t kElfHeader = 64, kSectionRow = 64, kProgramRow = 56;
-constexpr size_t kBlock = 512;
+constexpr size_t kBlock = 512, kAhead = 1024;
 
 // Whether a pattern may start in the block, of which a little more than kBlock bytes are given.
-bool may_hold(Bytes block) {
-  const char* at = block.data();
+[[gnu::always_inline]] inline bool holds_rare_bytes(const char* at) {
   uint8_t any = 0;
   for (size_t i = 0; i < kBlock; ++i) {
     any |= int{at[i + 2] == kFatbinMagic[2]} & int{at[i + 3] == kFatbinMagic[3]};
@@ -42,10 +41,28 @@ bool may_hold(Bytes block) {
   return any != 0;
 }
 
+#ifdef __x86_64__
+[[gnu::target("avx2")]] bool holds_rare_bytes_wide(const char* at) {
+  return holds_rare_bytes(at);
+}
+bool may_hold(Bytes block) {
+  static const bool wide = __builtin_cpu_supports("avx2");
+  return wide ? holds_rare_bytes_wide(block.data()) : holds_rare_bytes(block.data());
+}
+#else
+bool may_hold(Bytes block) {
+  return holds_rare_bytes(block.data());
+}
+#endif
+
 // Where the next pattern starts, at or behind `from`.
 size_t next_start(Bytes file, size_t from) {
   for (; from < file.size(); from += kBlock) {
     Bytes block = file.substr(from, kBlock + kFatbinMagic.size());
+    // Processors fetch ahead within a page only.
+    for (size_t ahead = from + kAhead; ahead < std::min(file.size(), from + kAhead + kBlock);
+         ahead += 64)
+      __builtin_prefetch(&file[ahead]);
     if (block.size() == kBlock + kFatbinMagic.size() && !may_hold(block)) continue;
     for (size_t i = 0; i < std::min(kBlock, block.size()); ++i) {
       if (block[i] == kFatbinMagic[0] || block[i] == kElf64[0]) {

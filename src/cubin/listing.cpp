@@ -54,11 +54,11 @@ Result<Listing> list_functions(Bytes file, std::string_view origin) {
   return list_elf(elf);
 }
 
-Result<Listing> list_entry(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
-                           Room& storage, uint64_t& unpacked) {
+Result<Listing> list_entry(const FatbinEntry& entry, Detail detail, uint64_t limit,
+                           std::string_view origin, Room& storage, uint64_t& unpacked) {
   if (entry.packing != Packing::none) {
     TRY_ASSIGN(HeadUnpacker unpacker, HeadUnpacker::start(entry, limit, origin, storage));
-    HeadReader reader(entry.unpacked_bytes);
+    HeadReader reader(entry.unpacked_bytes, detail);
     Bytes head;
     while (auto more = unpacker.more()) {
       head = *more;

@@ -20,7 +20,7 @@ struct ListedFunction {
   std::string_view symbol;  // a view into the file
   bool entry = false;
   uint64_t code_bytes = 0;
-  int registers = 0;
+  int registers = 0;  // -1 where nobody asked
   bool operator==(const ListedFunction&) const = default;
 };
 
@@ -33,14 +33,19 @@ struct Listing {
 Listing list_elf(const Elf& elf);
 Result<Listing> list_functions(Bytes file, std::string_view origin);
 
+// Register counts stand behind a linked cubin's code, so they may cost unpacking all of it.
+enum class Detail { names, registers };
+
 // The same from the first bytes alone of a cubin of so many, where they tell everything beyond
 // doubt. Nothing where they do not, which more of them may.
-std::optional<Listing> list_head(Bytes head, uint64_t whole_bytes);
+std::optional<Listing> list_head(Bytes head, uint64_t whole_bytes,
+                                 Detail detail = Detail::registers);
 
 // For heads that grow: each begins with the one before, at the same place in memory.
 class HeadReader {
  public:
-  explicit HeadReader(uint64_t whole_bytes) : whole_bytes_(whole_bytes) {}
+  explicit HeadReader(uint64_t whole_bytes, Detail detail = Detail::registers)
+      : whole_bytes_(whole_bytes), detail_(detail) {}
   std::optional<Listing> read(Bytes head);
 
  private:
@@ -48,6 +53,7 @@ class HeadReader {
   bool find_registers(Bytes head);
 
   uint64_t whole_bytes_;
+  Detail detail_;
   bool gave_up_ = false;  // it is laid out in another way
   size_t next_try_ = 0;   // the least size that is worth another look
   size_t at_ = 0;         // what is looked for stands at or behind it: symbols, then attributes
@@ -58,7 +64,7 @@ class HeadReader {
 
 // The functions of a cubin in a fatbin, unpacking no more of it than is needed. `unpacked` is added
 // the bytes that were. The views live as long as `storage` is left alone.
-Result<Listing> list_entry(const FatbinEntry& entry, uint64_t limit, std::string_view origin,
-                           Room& storage, uint64_t& unpacked);
+Result<Listing> list_entry(const FatbinEntry& entry, Detail detail, uint64_t limit,
+                           std::string_view origin, Room& storage, uint64_t& unpacked);
 
 }  // namespace namesake::cubin

@@ -11,8 +11,10 @@
 //     then what its function's symbol is called;
 //   - every code section has a symbol and a function, and the section names know of no more;
 //   - there is a function, or else nothing would contradict;
-//   - one unbroken run of attributes gives each function one register count, and none to a symbol
-//     that was not read.
+//   - where register counts are asked for, one unbroken run of attributes gives each function one,
+//     and none to a symbol that was not read.
+//
+// Linkers put attributes behind the code, so whoever can do without the counts reads half as much.
 //
 // Libraries also hold cubins of another make, whose table stands in front. They are read by it.
 //
@@ -70,15 +72,15 @@ T number_at(Bytes head, size_t at) {
 // Symbols begin with one of zeros, at a multiple of 8. Tables of names have runs of zeros too,
 // where names were taken out, so this is the last place in a run: the next at or behind `from`.
 std::optional<size_t> next_symbols(Bytes head, size_t from) {
-  size_t zeros = 0;
-  for (size_t at = (from + 7) / 8 * 8; at + 8 <= head.size(); at += 8) {
-    if (number_at<uint64_t>(head, at) == 0) {
-      zeros += 8;
-    } else if (zeros >= kSymbolBytes) {
-      return at - kSymbolBytes;
-    } else {
-      zeros = 0;
-    }
+  size_t first = (from + 7) / 8 * 8;
+  // Three words of zeros have one where every third is looked at.
+  for (size_t at = first; at + 8 <= head.size(); at += kSymbolBytes) {
+    if (number_at<uint64_t>(head, at) != 0) continue;
+    size_t begin = at, end = at;
+    while (begin > first && number_at<uint64_t>(head, begin - 8) == 0) begin -= 8;
+    while (end + 8 <= head.size() && number_at<uint64_t>(head, end) == 0) end += 8;
+    if (end + 8 > head.size()) break;  // they may go on
+    if (end - begin >= kSymbolBytes) return end - kSymbolBytes;
   }
   return std::nullopt;
 }
@@ -257,7 +259,7 @@ std::optional<Head> read_header(Bytes file) {
 
 // Where the table of sections stands in front it says where things lie, and each function's size
 // and registers: its code may lie behind the head.
-std::optional<Listing> list_by_table(Bytes head, uint64_t whole_bytes) {
+std::optional<Listing> list_by_table(Bytes head, uint64_t whole_bytes, Detail detail) {
   auto elf = parse_elf(head, "", whole_bytes);
   if (!elf || elf->symbols.empty()) return std::nullopt;
   for (const Section& section : elf->sections) {
@@ -266,7 +268,8 @@ std::optional<Listing> list_by_table(Bytes head, uint64_t whole_bytes) {
   }
   Listing listing = list_elf(*elf);
   for (const ListedFunction& function : listing.functions) {
-    if (function.registers == 0) return std::nullopt;  // the count stands elsewhere
+    // The count stands elsewhere.
+    if (function.registers == 0 && detail == Detail::registers) return std::nullopt;
   }
   return listing;
 }
@@ -328,9 +331,10 @@ std::optional<Listing> HeadReader::read(Bytes head) {
                            head.substr(kElfHeader, kNames.size()) != kNames);
   }
   if (!header || gave_up_) return std::nullopt;
-  if (header->section_table == kElfHeader) return list_by_table(head, whole_bytes_);
+  if (header->section_table == kElfHeader) return list_by_table(head, whole_bytes_, detail_);
   if (functions_.empty()) find_functions(head, header->sections);
-  if (functions_.empty() || !find_registers(head)) return std::nullopt;
+  if (functions_.empty()) return std::nullopt;
+  if (detail_ == Detail::registers && !find_registers(head)) return std::nullopt;
   constexpr uint8_t kSecondAbi = 8;  // CUDA 13
   Listing listing;
   listing.architecture = static_cast<int>(header->abi >= kSecondAbi ? header->flags >> 8 & 0xff
@@ -339,8 +343,8 @@ std::optional<Listing> HeadReader::read(Bytes head) {
   return listing;
 }
 
-std::optional<Listing> list_head(Bytes head, uint64_t whole_bytes) {
-  return HeadReader(whole_bytes).read(head);
+std::optional<Listing> list_head(Bytes head, uint64_t whole_bytes, Detail detail) {
+  return HeadReader(whole_bytes, detail).read(head);
 }
 
 }  // namespace namesake::cubin

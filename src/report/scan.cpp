@@ -45,10 +45,13 @@ int64_t carrying(const Scan& scan, std::string_view trigger) {
 
 std::vector<LibraryGroup> by_library(const Scan& scan) {
   std::map<std::string, LibraryGroup> groups;
+  std::vector<LibraryGroup*> group_of(scan.symbols.size());
   for (const ScannedFunction& function : scan.functions) {
     if (!function.kernel) continue;
     const ScannedSymbol& symbol = scan.symbols[static_cast<size_t>(function.symbol)];
-    LibraryGroup& group = groups[symbol.library];
+    LibraryGroup*& known = group_of[static_cast<size_t>(function.symbol)];
+    if (!known) known = &groups[symbol.library];
+    LibraryGroup& group = *known;
     group.library = symbol.library;
     ++(function.code ? group.kernels : group.ptx_kernels);
     if (function.code) group.code_bytes += function.bytes;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <vector>
@@ -163,6 +164,10 @@ class Walker {
       for (uint64_t i = 0; i < fatbin->entries.size(); ++i)
         entries.push_back({&find, i + 1, std::move(fatbin->entries[i])});
     }
+    // The largest first: no worker is left with one at the end, and room grows but once.
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return a.entry.unpacked_bytes > b.entry.unpacked_bytes;
+    });
     for_each_parallel(
         entries.size(), workers,
         [&](size_t i) {
@@ -194,10 +199,11 @@ class Walker {
       TRY_ASSIGN(Bytes content, cubin::unpack(entry, walk_.limits.entry_bytes, origin, storage));
       return piece.content == cubin::Content::ptx ? without_padding(content) : content;
     };
-    piece.functions = [&]() -> Result<cubin::Listing> {
+    piece.functions = [&](cubin::Detail detail) -> Result<cubin::Listing> {
       if (exhausted_) return error("");
       uint64_t unpacked = 0;
-      auto listing = cubin::list_entry(entry, walk_.limits.entry_bytes, origin, storage, unpacked);
+      auto listing =
+          cubin::list_entry(entry, detail, walk_.limits.entry_bytes, origin, storage, unpacked);
       if (!spend(unpacked, origin)) return error("");
       return listing;
     };

@@ -28,7 +28,7 @@ struct Piece {
   // Unpack what is asked for, for the time of the call of Walk::piece. An error without words is
   // one that Walk::problem has been told.
   std::function<Result<Bytes>()> bytes;
-  std::function<Result<cubin::Listing>()> functions;  // of a cubin, in less time
+  std::function<Result<cubin::Listing>(cubin::Detail)> functions;  // of a cubin, in less time
 };
 
 // What unpacking may cost, whatever a file claims: hostile ones claim anything.

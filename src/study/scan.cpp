@@ -32,12 +32,6 @@ bool asked_for(const ScanRequest& request, std::string_view symbol, std::string_
          glob_match(glob, demangled(symbol));
 }
 
-// A function, and where it stands in its container, whatever the order in which workers came to it.
-struct Listed {
-  report::ScannedFunction function;
-  uint64_t offset = 0, entry = 0, number = 0;
-};
-
 // "sm_90a" → 90; 0 for what is no target.
 int64_t target_number(std::string_view target) {
   size_t begin = target.find_first_of("0123456789");
@@ -47,10 +41,30 @@ int64_t target_number(std::string_view target) {
       .value_or(0);
 }
 
+// The functions of one piece of code that were asked for.
 struct Found {
-  std::string_view symbol;
-  report::ScannedFunction function;
-  bool wanted = true;
+  std::vector<report::ScannedFunction> functions;
+  std::vector<std::string_view> symbols;  // theirs
+  int64_t kernels = 0;                    // those not asked for included
+
+  void add(std::string_view symbol, report::ScannedFunction function, bool wanted) {
+    kernels += function.kernel;
+    if (!wanted) return;
+    functions.push_back(std::move(function));
+    symbols.push_back(symbol);
+  }
+};
+
+// The same, and where the piece stands, whatever the order in which workers came to it.
+struct Listed {
+  std::vector<report::ScannedFunction> functions;
+  int64_t container = 0;
+  uint64_t offset = 0, entry = 0;
+};
+
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
 class Scanner {
@@ -64,7 +78,7 @@ class Scanner {
   }
 
   void piece(const Piece& piece, uint64_t file) {
-    std::vector<Found> found;
+    Found found;
     std::string problem;
     if (piece.content == cubin::Content::cubin) {
       problem = list_cubin(piece, found);
@@ -73,15 +87,12 @@ class Scanner {
     }
     std::lock_guard lock(mutex_);
     if (!problem.empty()) scan_.problems.push_back(std::move(problem));
-    int64_t container = count(piece, file, found);
-    uint64_t number = 0;
-    for (Found& each : found) {
-      ++number;
-      if (!each.wanted) continue;
-      each.function.symbol = symbol_number(each.symbol);
-      each.function.container = container;
-      functions_.push_back({std::move(each.function), piece.offset, piece.entry, number});
-    }
+    int64_t container = count(piece, file, found.kernels);
+    if (found.functions.empty()) return;
+    for (size_t i = 0; i < found.functions.size(); ++i)
+      found.functions[i].symbol = symbol_number(found.symbols[i]);
+    functions_ += found.functions.size();
+    listed_.push_back({std::move(found.functions), container, piece.offset, piece.entry});
   }
 
   void problem(std::string sentence) {
@@ -91,7 +102,7 @@ class Scanner {
 
   size_t kernels() {
     std::lock_guard lock(mutex_);
-    return functions_.size();
+    return functions_;
   }
 
   // In the order of files and of what lies in them, symbols by their first use.
@@ -107,28 +118,32 @@ class Scanner {
       place[order[i]] = static_cast<int64_t>(i);
       scan_.containers.push_back(std::move(containers_[order[i]].second));
     }
-    for (Listed& each : functions_)
-      each.function.container = place[static_cast<size_t>(each.function.container)];
-    std::sort(functions_.begin(), functions_.end(), [](const Listed& a, const Listed& b) {
-      return std::tie(a.function.container, a.offset, a.entry, a.number) <
-             std::tie(b.function.container, b.offset, b.entry, b.number);
+    for (Listed& each : listed_) each.container = place[static_cast<size_t>(each.container)];
+    std::sort(listed_.begin(), listed_.end(), [](const Listed& a, const Listed& b) {
+      return std::tie(a.container, a.offset, a.entry) < std::tie(b.container, b.offset, b.entry);
     });
     std::vector<int64_t> new_number(symbols_.size(), -1);
     std::vector<std::string_view> by_number(symbols_.size());
     for (const auto& [symbol, number] : symbols_) by_number[static_cast<size_t>(number)] = symbol;
-    for (Listed& each : functions_) {
-      auto old = static_cast<size_t>(each.function.symbol);
-      if (new_number[old] < 0) {
-        new_number[old] = static_cast<int64_t>(scan_.symbols.size());
-        scan_.symbols.push_back({std::string(by_number[old]), {}, {}});
+    scan_.symbols.reserve(symbols_.size());
+    scan_.functions.reserve(functions_);
+    for (Listed& each : listed_) {
+      for (report::ScannedFunction& function : each.functions) {
+        auto old = static_cast<size_t>(function.symbol);
+        if (new_number[old] < 0) {
+          new_number[old] = static_cast<int64_t>(scan_.symbols.size());
+          scan_.symbols.push_back({std::string(by_number[old]), {}, {}});
+        }
+        function.symbol = new_number[old];
+        function.container = each.container;
+        scan_.functions.push_back(std::move(function));
       }
-      each.function.symbol = new_number[old];
-      scan_.functions.push_back(std::move(each.function));
     }
     for (report::ScannedSymbol& symbol : scan_.symbols) {
       symbol.library = library_of(symbol.symbol);
       for (const std::string& trigger : scan_.triggers) {
-        auto places = places_of(symbol.symbol, trigger);
+        auto places = request_.detailed ? places_of(symbol.symbol, trigger)
+                                        : first_place_of(symbol.symbol, trigger);
         if (!places.empty()) symbol.triggers.push_back({trigger, std::move(places)});
       }
     }
@@ -136,44 +151,45 @@ class Scanner {
   }
 
  private:
-  std::string list_cubin(const Piece& piece, std::vector<Found>& found) const {
-    auto listing = piece.functions();
+  std::string list_cubin(const Piece& piece, Found& found) const {
+    auto listing =
+        piece.functions(request_.detailed ? cubin::Detail::registers : cubin::Detail::names);
     if (!listing) return listing.error().message;
     std::string architecture(piece.architecture);
     if (architecture.empty())
       architecture =
           fmt::format("sm_{}{}", listing->architecture, listing->architecture_specific ? "a" : "");
+    found.functions.reserve(listing->functions.size());
+    found.symbols.reserve(listing->functions.size());
     for (const cubin::ListedFunction& each : listing->functions) {
-      Found one;
-      one.symbol = each.symbol;
-      one.function.architecture = architecture;
-      one.function.code = true;
-      one.function.kernel = each.entry;
-      one.function.bytes = static_cast<int64_t>(std::min<uint64_t>(each.code_bytes, INT32_MAX));
-      one.function.registers = each.registers;
-      one.wanted = asked_for(request_, each.symbol, architecture);
-      found.push_back(std::move(one));
+      report::ScannedFunction function;
+      function.architecture = architecture;
+      function.code = true;
+      function.kernel = each.entry;
+      function.bytes = static_cast<int64_t>(std::min<uint64_t>(each.code_bytes, INT32_MAX));
+      function.registers = each.registers;
+      bool wanted = asked_for(request_, each.symbol, architecture);
+      found.add(each.symbol, std::move(function), wanted);
     }
     return "";
   }
 
-  std::string list_ptx(const Piece& piece, std::vector<Found>& found) const {
+  std::string list_ptx(const Piece& piece, Found& found) const {
     auto text = piece.bytes();
     if (!text) return text.error().message;
     ptx::ListedText listed = ptx::list_entries(*text);
     for (const ptx::ListedEntry& each : listed.entries) {
-      Found one;
-      one.symbol = each.symbol;
-      one.function.architecture = listed.target.empty() ? piece.architecture : listed.target;
-      one.function.kernel = true;
-      one.function.bytes = static_cast<int64_t>(each.bytes);
-      one.wanted = asked_for(request_, each.symbol, one.function.architecture);
-      found.push_back(std::move(one));
+      report::ScannedFunction function;
+      function.architecture = listed.target.empty() ? piece.architecture : listed.target;
+      function.kernel = true;
+      function.bytes = static_cast<int64_t>(each.bytes);
+      bool wanted = asked_for(request_, each.symbol, function.architecture);
+      found.add(each.symbol, std::move(function), wanted);
     }
     return "";
   }
 
-  int64_t count(const Piece& piece, uint64_t file, const std::vector<Found>& found) {
+  int64_t count(const Piece& piece, uint64_t file, int64_t kernels) {
     std::string key = std::to_string(file) + ' ' + std::string(piece.container);
     auto [at, is_new] = container_numbers_.try_emplace(std::move(key), containers_.size());
     if (is_new)
@@ -196,8 +212,6 @@ class Scanner {
     }
     if (piece.packing == cubin::Packing::lz4) ++container.lz4;
     if (piece.packing == cubin::Packing::zstd) ++container.zstd;
-    int64_t kernels = std::count_if(found.begin(), found.end(),
-                                    [](const Found& each) { return each.function.kernel; });
     bool code = piece.content == cubin::Content::cubin, ptx = piece.content == cubin::Content::ptx;
     (ptx ? container.ptx_kernels : container.kernels) += kernels;
     if (!piece.section.empty()) {
@@ -209,8 +223,10 @@ class Scanner {
   }
 
   int64_t symbol_number(std::string_view symbol) {
-    return symbols_.try_emplace(std::string(symbol), static_cast<int64_t>(symbols_.size()))
-        .first->second;
+    auto at = symbols_.find(symbol);
+    if (at == symbols_.end())
+      at = symbols_.emplace(symbol, static_cast<int64_t>(symbols_.size())).first;
+    return at->second;
   }
 
   const ScanRequest& request_;
@@ -218,8 +234,9 @@ class Scanner {
   std::mutex mutex_;
   std::vector<std::pair<uint64_t, report::Container>> containers_;  // with the number of their file
   std::unordered_map<std::string, size_t> container_numbers_;
-  std::unordered_map<std::string, int64_t> symbols_;
-  std::vector<Listed> functions_;
+  std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>> symbols_;
+  std::vector<Listed> listed_;
+  size_t functions_ = 0;  // in them
 };
 
 Walk walk_for(const ScanRequest& request) {
@@ -273,7 +290,7 @@ Result<CarriedPtx> find_ptx(const ScanRequest& request) {
   };
   walk.piece = [&](const Piece& piece) {
     if (piece.content == cubin::Content::cubin) {
-      auto listing = piece.functions();
+      auto listing = piece.functions(cubin::Detail::names);
       if (!listing) return;
       for (const cubin::ListedFunction& each : listing->functions) {
         if (!asked_for(request, each.symbol, piece.architecture)) continue;

@@ -20,6 +20,8 @@ struct ScanRequest {
   std::vector<std::string> denied;         // texts looked for beside the known triggers
   std::string kernel_glob;                 // on symbol or readable name; empty: all
   std::vector<std::string> architectures;  // "sm_90a"; empty: all
+  // Register counts, and every place a trigger stands in: not on the page, and half of the time.
+  bool detailed = true;
   Limits limits;
   int workers = 1;
   std::function<void(std::string_view)> progress;

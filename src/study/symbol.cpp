@@ -230,6 +230,17 @@ std::vector<Place> places_of(std::string_view symbol, std::string_view text) {
   return {places.begin(), places.end()};
 }
 
+std::vector<Place> first_place_of(std::string_view symbol, std::string_view text) {
+  constexpr std::string_view kNested = "_ZN7cutlass";
+  // A component of the name follows, so this one is the outermost namespace.
+  if (text == "cutlass" && symbol.starts_with(kNested) &&
+      !identifier_at(symbol, kNested.size()).empty())
+    return {Place::cutlass_kernel};
+  std::vector<Place> places = places_of(symbol, text);
+  if (places.size() > 1) places.resize(1);
+  return places;
+}
+
 std::string library_of(std::string_view symbol) {
   std::string_view rest = without_static(symbol);
   if (!rest.starts_with("_Z")) {

@@ -13,6 +13,7 @@ void list(namesake::Bytes file) {
   auto listing = namesake::cubin::list_functions(file, "input");
   require(listing || listing.error().message.starts_with("input: "));
   (void)namesake::cubin::list_head(file, UINT64_MAX);
+  (void)namesake::cubin::list_head(file, UINT64_MAX, namesake::cubin::Detail::names);
 }
 
 }  // namespace
@@ -35,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(fatbin->bytes <= find.bytes.size());
     for (const cubin::FatbinEntry& entry : fatbin->entries) {
       uint64_t unpacked = 0;
-      (void)cubin::list_entry(entry, kLimit, "input", storage, unpacked);
+      (void)cubin::list_entry(entry, cubin::Detail::names, kLimit, "input", storage, unpacked);
+      (void)cubin::list_entry(entry, cubin::Detail::registers, kLimit, "input", storage, unpacked);
       auto content = cubin::unpack(entry, kLimit, "entry", storage);
       require(!content || content->size() == entry.unpacked_bytes);
       if (content && entry.content == cubin::Content::cubin) list(*content);

@@ -63,6 +63,44 @@ TEST(Listing, a_head_tells_the_same_as_the_whole_file_or_nothing) {
   }
 }
 
+// As a list without register counts is had earlier, its functions are compared without them.
+std::vector<ListedFunction> without_counts(std::vector<ListedFunction> functions) {
+  for (ListedFunction& function : functions) function.registers = -1;
+  return functions;
+}
+
+TEST(Listing, a_head_without_register_counts_names_the_same_functions_or_tells_nothing) {
+  for (const char* name : kCubins) {
+    std::string file = fixture(name);
+    auto whole = list_functions(file, name);
+    ASSERT_TRUE(whole);
+    size_t first = file.size();
+    for (size_t bytes = 0; bytes < file.size(); bytes += 64) {
+      auto head = list_head(Bytes(file).substr(0, bytes), file.size(), Detail::names);
+      if (!head) continue;
+      first = std::min(first, bytes);
+      EXPECT_EQ(without_counts(head->functions), without_counts(whole->functions))
+          << name << " from " << bytes;
+    }
+    auto counted = list_head(Bytes(file).substr(0, first), file.size(), Detail::registers);
+    EXPECT_FALSE(counted) << name << ": counts stand behind the names";
+  }
+}
+
+TEST(Listing, a_changed_byte_in_a_head_gives_no_list_of_names_with_one_missing_that_the_file_has) {
+  std::string file = fixture("shapes.sm_90.cubin");
+  size_t half = file.size() / 2;
+  for (size_t at = 64; at < half; ++at) {
+    std::string changed = file;
+    changed[at] = static_cast<char>(changed[at] ^ 0x10);
+    auto head = list_head(Bytes(changed).substr(0, half), file.size(), Detail::names);
+    auto whole = list_functions(changed, "x");
+    if (head && whole) {
+      EXPECT_GE(head->functions.size(), whole->functions.size()) << at;
+    }
+  }
+}
+
 // A head that contradicts itself must not be believed.
 TEST(Listing, a_changed_name_size_or_count_in_a_head_gives_no_list_with_a_function_missing) {
   std::string file = fixture("shapes.sm_90.cubin");
@@ -126,7 +164,8 @@ TEST(Listing, of_a_packed_entry_is_that_of_the_cubin_in_it) {
       ASSERT_TRUE(fatbin);
       Room storage;
       uint64_t unpacked = 0;
-      auto listing = list_entry(fatbin->entries.front(), kLimit, "x", storage, unpacked);
+      auto listing =
+          list_entry(fatbin->entries.front(), Detail::registers, kLimit, "x", storage, unpacked);
       ASSERT_TRUE(listing) << listing.error().message;
       EXPECT_EQ(listing->functions, whole->functions) << name;
       if (packing == Packing::none) {
@@ -150,7 +189,8 @@ TEST(Listing, a_large_cubin_is_not_unpacked_whole) {
     ASSERT_TRUE(fatbin);
     Room storage;
     uint64_t unpacked = 0;
-    auto listing = list_entry(fatbin->entries.front(), kLimit, "x", storage, unpacked);
+    auto listing =
+        list_entry(fatbin->entries.front(), Detail::registers, kLimit, "x", storage, unpacked);
     ASSERT_TRUE(listing);
     EXPECT_EQ(listing->functions, list_functions(file, "x")->functions);
     EXPECT_LT(unpacked, large.size() / 4);

@@ -1,6 +1,8 @@
 // Libraries that people ship. Gigabytes, so only where they are named.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cubin/fatbin.h"
 #include "cubin/find.h"
 #include "cubin/listing.h"
@@ -53,13 +55,22 @@ TEST_F(RealLibraries, tell_by_the_heads_of_their_cubins_what_whole_cubins_tell) 
         if (entry.content != cubin::Content::cubin) continue;
         constexpr uint64_t kLimit = uint64_t{1} << 30;
         uint64_t unpacked = 0;
-        auto quick = cubin::list_entry(entry, kLimit, "entry", head, unpacked);
+        auto quick =
+            cubin::list_entry(entry, cubin::Detail::registers, kLimit, "entry", head, unpacked);
         auto content = cubin::unpack(entry, kLimit, "entry", whole);
         ASSERT_TRUE(quick && content);
         auto full = cubin::list_functions(*content, "entry");
         ASSERT_TRUE(full) << full.error().message;
         ++cubins;
         different += quick->functions != full->functions;
+        auto names =
+            cubin::list_entry(entry, cubin::Detail::names, kLimit, "entry", head, unpacked);
+        ASSERT_TRUE(names);
+        auto same = [](const cubin::ListedFunction& a, const cubin::ListedFunction& b) {
+          return a.symbol == b.symbol && a.entry == b.entry && a.code_bytes == b.code_bytes;
+        };
+        different += !std::equal(names->functions.begin(), names->functions.end(),
+                                 full->functions.begin(), full->functions.end(), same);
       }
     }
   }

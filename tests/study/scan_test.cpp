@@ -9,6 +9,7 @@
 
 #include "../archive/zip_writer.h"
 #include "../cubin/fatbin_writer.h"
+#include "report/text.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 
@@ -143,6 +144,19 @@ TEST_F(Scan, a_filter_leaves_kernels_out_of_the_list_and_not_out_of_the_count) {
   report::Scan scan = scanned({kFixtures + "none.fatbin"}, request);
   EXPECT_EQ(kernels(scan), 2);
   EXPECT_EQ(scan.containers.at(0).kernels, 16);
+}
+
+// What the page shows is had in half of the time; the page must not tell of it.
+TEST_F(Scan, without_details_has_the_same_page) {
+  for (const char* name : {"none.fatbin", "speed.fatbin", "size.fatbin"}) {
+    ScanRequest brief;
+    brief.detailed = false;
+    report::Scan whole = scanned({kFixtures + name}), quick = scanned({kFixtures + name}, brief);
+    ASSERT_EQ(whole.functions.size(), quick.functions.size());
+    quick.unpacked_bytes = whole.unpacked_bytes;
+    quick.seconds = whole.seconds;
+    EXPECT_EQ(report::to_text(quick, {}), report::to_text(whole, {})) << name;
+  }
 }
 
 TEST_F(Scan, a_denied_text_is_looked_for_beside_the_triggers) {

@@ -154,6 +154,14 @@ RC_GTEST_PROP(Symbol, places_are_those_that_the_name_was_built_with, ()) {
   RC_ASSERT(std::set<Place>(places.begin(), places.end()) == built.places);
 }
 
+RC_GTEST_PROP(Symbol, the_first_place_alone_is_the_first_of_all, ()) {
+  std::string symbol = random_symbol().mangled;
+  RC_LOG(symbol);
+  Places all = places_of(symbol, "cutlass"), first = first_place_of(symbol, "cutlass");
+  all.resize(std::min<size_t>(all.size(), 1));
+  RC_ASSERT(first == all);
+}
+
 RC_GTEST_PROP(Symbol, whatever_holds_the_text_has_a_place,
               (std::string before, std::string after)) {
   RC_ASSERT(!at(before + "cutlass" + after).empty());
