@@ -168,7 +168,7 @@ def figure():
     """Kernels by architecture and release; runs of one colour are one rectangle."""
     # One row a kernel that more than one release was asked.
     rows = [kernel for kernel in kernels if len({release for name, _, release in points if name == kernel}) > 1]
-    name, cell, line, gap, top = 300, 6, 15, 10, 62
+    name, cell, line, gap, top = 14 + 7 * max(map(len, rows)), 6, 15, 10, 62
     block = cell * len(releases)
     width, height = name + len(architectures) * (block + gap) + 10, top + line * len(rows) + 14
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="sans-serif" font-size="11">',
