@@ -1,13 +1,15 @@
 // An application of the CUDA runtime: two kernels of kernels/, launched at a pace of its own.
 //
-//     ab_cuda_program [--pace slow|fast] [--seconds N] [--graph N]
+//     ab_cuda_program [--pace slow|fast] [--seconds N] [--graph N] [--beside capture]
 //
 // slow: some forty launches a second, of milliseconds each; fast: as many small ones as the host
-// can queue, ten thousand a second and more. It knows nothing of builds: whoever wants two starts
-// it by `namesake ab`. At the end it prints a line of JSON for each kernel: launches, the wall time
-// they took together, and a checksum of what was computed.
+// can queue, ten thousand a second and more. With --beside capture another thread captures graphs
+// meanwhile, in the mode that no other thread may disturb. It knows nothing of builds: whoever
+// wants two starts it by `namesake ab`. At the end it prints a line of JSON: launches, the wall
+// time they took together, what the host alone spent on each, and checksums of what was computed.
 //   nvcc -std=c++17 -O3 -gencode arch=compute_90,code=[sm_90,compute_90] ab_cuda_program.cu -o
 //   ab_cuda_program
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sgemm {
@@ -58,6 +61,7 @@ struct Options {
   bool fast = false;
   double seconds = 5;
   int graph = 0;
+  bool capture_beside = false;
 };
 
 Options parse(int argc, char** argv) {
@@ -67,6 +71,7 @@ Options parse(int argc, char** argv) {
     if (key == "--pace") options.fast = value == "fast";
     if (key == "--seconds") options.seconds = std::atof(value.c_str());
     if (key == "--graph") options.graph = std::atoi(value.c_str());
+    if (key == "--beside") options.capture_beside = value == "capture";
   }
   return options;
 }
@@ -115,17 +120,38 @@ int main(int argc, char** argv) {
   pull();
   check(cudaStreamSynchronize(stream));
 
+  std::atomic<bool> done{false};
+  std::atomic<long> captures{0};
+  std::thread beside;
+  if (options.capture_beside)
+    beside = std::thread([&] {
+      cudaStream_t captured;
+      check(cudaStreamCreateWithFlags(&captured, cudaStreamNonBlocking));
+      for (; !done; ++captures) {
+        cudaGraph_t graph;
+        check(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal));
+        n_body::n_body_forces<<<bodies / 256, 256, 0, captured>>>(
+            reinterpret_cast<float4*>(positions), reinterpret_cast<float4*>(pulls), bodies);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        check(cudaStreamEndCapture(captured, &graph));
+        check(cudaGraphDestroy(graph));
+      }
+    });
+
   long launches = 0;
+  double queueing = 0;
   Footprint early;
   const Clock::time_point begin = Clock::now();
   while (seconds_since(begin) < options.seconds) {
     const int batch = options.fast ? 200 : 1;
+    const Clock::time_point queue = Clock::now();
     for (int i = 0; i < batch; ++i) {
       multiply();
       pull();
     }
+    queueing += seconds_since(queue);
     launches += 2 * batch;
-    check(cudaStreamSynchronize(stream));
+    if (!options.capture_beside) check(cudaStreamSynchronize(stream));
     if (early.kilobytes == 0 && seconds_since(begin) > options.seconds / 3) early = footprint();
     if (!options.fast) {  // twenty rounds a second
       const double next = static_cast<double>(launches) / 40;
@@ -133,6 +159,9 @@ int main(int argc, char** argv) {
       }
     }
   }
+  done = true;
+  if (beside.joinable()) beside.join();
+  check(cudaStreamSynchronize(stream));
   const double took = seconds_since(begin);
   const Footprint late = footprint();
   if (options.graph > 0) {
@@ -147,10 +176,13 @@ int main(int argc, char** argv) {
   }
   check(cudaGetLastError());
   std::printf(
-      "{\"launches\": %ld, \"seconds\": %.6f, \"microseconds_each\": %.4f, \"kilobytes\": [%ld, "
-      "%ld], "
+      "{\"launches\": %ld, \"seconds\": %.6f, \"microseconds_each\": %.4f, "
+      "\"host_microseconds_each\": "
+      "%.4f, \"captures\": %ld, \"kilobytes\": [%ld, %ld], "
       "\"descriptors\": [%ld, %ld], \"sgemm\": \"%016llx\", \"n_body\": \"%016llx\"}\n",
-      launches, took, 1e6 * took / static_cast<double>(launches), early.kilobytes, late.kilobytes,
-      early.descriptors, late.descriptors, static_cast<unsigned long long>(checksum(c, elements)),
+      launches, took, 1e6 * took / static_cast<double>(launches),
+      1e6 * queueing / static_cast<double>(launches), captures.load(), early.kilobytes,
+      late.kilobytes, early.descriptors, late.descriptors,
+      static_cast<unsigned long long>(checksum(c, elements)),
       static_cast<unsigned long long>(checksum(pulls, 4 * static_cast<size_t>(bodies))));
 }

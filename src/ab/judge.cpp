@@ -171,7 +171,8 @@ void find(KernelData& data, const report::Live& live) {
     kernel.meaning = fmt::format("the driver refused the other build (error {})", data.error);
   } else if (data.state == NS_LIVE_LARGE) {
     kernel.meaning =
-        fmt::format("its image is larger than {} MB and was not looked at", NS_LARGEST_IMAGE >> 20);
+        fmt::format("its image is larger than {} MB, or one of too many, and was not looked at",
+                    NS_LARGEST_IMAGE >> 20);
   } else if (!note) {
     kernel.meaning = "the other build was not ready before the application ended";
   } else if (note->standing == Standing::not_chosen) {
@@ -330,10 +331,9 @@ report::Live judge(const Launched& launched, const std::string& a, const std::st
   if (lost)
     live.notes.push_back(
         "some kernels or launch shapes found no room in the record and ran as loaded");
-  if (ended)
+  if (ended && live.unknown)
     live.notes.push_back(
-        "a context was destroyed during the run; functions known before ran as loaded from then "
-        "on");
+        "contexts were destroyed during the run; what lived in them was not known any more");
   for (const std::string& each : launched.damaged) live.notes.push_back("not understood: " + each);
   return live;
 }

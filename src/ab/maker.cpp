@@ -99,8 +99,9 @@ Maker::Loaded Maker::look_at(const ImageRequest& request) const {
     take_cubin(request.bytes);
     return loaded;
   }
+  constexpr const char* kOptions = "the driver was given options for its assembler";
   if (!request.bytes.starts_with(cubin::kFatbinMagic)) {
-    if (request.driver_options) loaded.why = "the driver was given options for its assembler";
+    if (request.driver_options) loaded.why = kOptions;
     loaded.ptx.emplace_back(request.bytes.substr(0, request.bytes.find('\0')));
     return loaded;
   }
@@ -114,10 +115,10 @@ Maker::Loaded Maker::look_at(const ImageRequest& request) const {
   bool both = false;
   for (const cubin::FatbinEntry& entry : fatbin->entries) {
     int number = number_of(entry.architecture);
+    if (has_letter(entry.architecture) && number != device) continue;
     if (entry.content == cubin::Content::ptx && number <= device) texts.push_back(&entry);
     if (entry.content != cubin::Content::cubin || number / 10 != request.major || number > device)
       continue;
-    if (has_letter(entry.architecture) && number != device) continue;
     both |= best && number == number_of(best->architecture);
     if (!best || number > number_of(best->architecture)) best = &entry;
   }
@@ -129,7 +130,10 @@ Maker::Loaded Maker::look_at(const ImageRequest& request) const {
     auto text = cubin::unpack(*entry, kLargest, "what was loaded", storage);
     if (text) loaded.ptx.emplace_back(text->substr(0, text->find('\0')));
   }
-  if (!best) return loaded;
+  if (!best) {
+    if (request.driver_options && !loaded.ptx.empty()) loaded.why = kOptions;
+    return loaded;
+  }
   loaded.options = std::string(best->options);
   auto code = cubin::unpack(*best, kLargest, "what was loaded", storage);
   if (code) {

@@ -53,11 +53,13 @@ static int is_captured(handle stream, int per_thread) {
   return capture_status(stream, per_thread, &status) == CU_SUCCESS && status != CU_CAPTURE_NONE;
 }
 
-/* Where the driver does not say, it is taken for one: that leaves the launch as it is. */
+/* The driver is asked only while there are captures: a question takes as long as all else that we
+ * do. Where it does not say, the launch is taken for captured: that leaves it as it is. */
 static int into_graph(const struct launch* launch) {
   int status;
-  return capture_status(launch->stream, launch->per_thread, &status) != CU_SUCCESS ||
-         status != CU_CAPTURE_NONE;
+  return capturing() &&
+         (capture_status(launch->stream, launch->per_thread, &status) != CU_SUCCESS ||
+          status != CU_CAPTURE_NONE);
 }
 
 /* --- shapes --- */
@@ -105,26 +107,28 @@ static struct shape* shape_of(struct function* function, const struct launch* la
   return shape;
 }
 
+static int blocks_at_once(const struct launch* launch, handle build) {
+  int blocks = 0, threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
+  int mode = exchange_capture_mode(CU_CAPTURE_RELAXED); /* it may load what was not loaded yet */
+  int code = driver()->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, build, threads,
+                                                                   launch->shared);
+  exchange_capture_mode(mode);
+  return code == CU_SUCCESS ? blocks : -1;
+}
+
 /* Could a program rely on this grid being resident at once, and would it not be? */
 static int fits(const struct function* function, const struct launch* launch) {
   const struct driver* call = driver();
-  int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
   uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-  int device = 0, multiprocessors = 0, loaded = 0;
-  if (call->cuCtxGetDevice(&device) != CU_SUCCESS ||
-      call->cuDeviceGetAttribute(&multiprocessors, CU_MULTIPROCESSORS, device) != CU_SUCCESS ||
-      call->cuOccupancyMaxActiveBlocksPerMultiprocessor(&loaded, function->handle, threads,
-                                                        launch->shared) != CU_SUCCESS)
+  int device = 0, multiprocessors = 0, loaded = blocks_at_once(launch, function->handle);
+  if (loaded < 0 || call->cuCtxGetDevice(&device) != CU_SUCCESS ||
+      call->cuDeviceGetAttribute(&multiprocessors, CU_MULTIPROCESSORS, device) != CU_SUCCESS)
     return 0;
   for (int i = 0; i < 2; i++) {
-    int other = 0;
     if (function->build[i] == function->handle) continue;
-    if (call->cuOccupancyMaxActiveBlocksPerMultiprocessor(&other, function->build[i], threads,
-                                                          launch->shared) != CU_SUCCESS ||
-        other == 0)
-      return 0;
-    if ((uint64_t)loaded * (uint64_t)multiprocessors >= blocks &&
-        (uint64_t)other * (uint64_t)multiprocessors < blocks)
+    int other = blocks_at_once(launch, function->build[i]);
+    if (other <= 0 || ((uint64_t)loaded * (uint64_t)multiprocessors >= blocks &&
+                       (uint64_t)other * (uint64_t)multiprocessors < blocks))
       return 0;
   }
   return 1;

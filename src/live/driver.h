@@ -141,6 +141,7 @@ struct launch_config {
 /* X(name, parameters): only called. */
 #define CALLED(X)                                                                 \
   X(cuDriverGetVersion, (int* version))                                           \
+  X(cuDeviceGetCount, (int* count))                                               \
   X(cuDeviceGetName, (char* name, int length, int device))                        \
   X(cuDeviceGetAttribute, (int* value, int attribute, int device))                \
   X(cuCtxGetCurrent, (handle * context))                                          \

@@ -334,6 +334,16 @@ static void copy_attributes(const struct function* function, handle build, int d
   }
 }
 
+/* A CUfunction lies on one device; what is launched as a CUkernel, on that of the context. */
+static int device_of(const struct function* function) {
+  static int devices;
+  int count = __atomic_load_n(&devices, __ATOMIC_RELAXED), device = 0;
+  if (!count && driver()->cuDeviceGetCount(&count) == CU_SUCCESS)
+    __atomic_store_n(&devices, count, __ATOMIC_RELAXED);
+  if (function->is_kernel && count != 1) driver()->cuCtxGetDevice(&device);
+  return device;
+}
+
 void follow_attributes(struct function* function) {
   uint32_t changes = __atomic_load_n(&asked[function->index].changes, __ATOMIC_ACQUIRE);
   if (function->changes != changes) {
@@ -342,14 +352,15 @@ void follow_attributes(struct function* function) {
     for (size_t i = 0; i < kShapeLists; i++)
       for (struct shape* each = function->shapes[i]; each; each = each->next) each->fits = 0;
   }
-  int device = 0;
-  if (function->is_kernel) driver()->cuCtxGetDevice(&device);
+  int device = device_of(function);
   uint64_t bit = 1ull << (device & 63);
   if (function->devices & bit) return;
   function->devices |= bit;
+  int mode = exchange_capture_mode(CU_CAPTURE_RELAXED);
   for (int i = 0; i < 2; i++)
     if (function->build[i] != function->handle)
       copy_attributes(function, function->build[i], device);
+  exchange_capture_mode(mode);
 }
 
 static int load_build(struct holder* holder, int which) {
@@ -403,7 +414,7 @@ static void set_state(struct function* function, uint32_t state, int error) {
 void try_pair(struct function* function) {
   const struct driver* call = driver();
   uint32_t generation = __atomic_load_n(&board()->generation, __ATOMIC_ACQUIRE);
-  if (function->generation == generation || capturing()) return;
+  if (function->generation == generation) return;
   if (pthread_mutex_trylock(&lock) != 0) return;
   handle context = NULL;
   uint32_t flags = 0;

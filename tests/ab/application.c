@@ -182,7 +182,6 @@ static void* capture_on(void* unused) {
     if (cuStreamBeginCapture(stream, 0) != 0 || launch(stream) != 0) exit(7);
     usleep(20000);
     if (cuStreamEndCapture(stream, &graph) != 0) exit(7);
-    usleep(500);
   }
   return unused;
 }
@@ -209,6 +208,9 @@ static void step(const char* what, char** argv) {
     NEED(cuLibraryUnload, int (*)(void*));
     cuLibraryUnload(module);
     load("second.cubin");
+  } else if (strcmp(what, "device") == 0) {
+    void (*set)(int) = dlsym(library, "fakeSetDevice");
+    set(1);
   } else if (strcmp(what, "newer") == 0) {
     int (*set)(int, void*) = NULL;
     procaddress("cuFuncSetCacheConfig", (void**)&set, 14000, 0, NULL);
@@ -278,10 +280,12 @@ int main(int argc, char** argv) {
   if (shared) {
     NEED(cuFuncSetAttribute, int (*)(void*, int, int));
     NEED(cuKernelSetAttribute, int (*)(int, int, void*, int));
-    if (strcmp(words[2], "library") == 0)
+    if (strcmp(words[2], "library") == 0) {
       cuKernelSetAttribute(8, (int)shared, function, 0);
-    else
+      cuKernelSetAttribute(8, (int)shared, function, 1);
+    } else {
       cuFuncSetAttribute(function, 8, (int)shared);
+    }
   }
   if (number("cache", 0)) {
     NEED(cuFuncSetCacheConfig, int (*)(void*, int));

@@ -56,7 +56,8 @@ struct module {
 struct function {
   struct module* module;
   char symbol[128];
-  int treated, attributes[32], cache_config, limit;
+  int treated, attributes[2][32], cache_config, limit; /* of each device */
+  char kind;
   uint64_t launched, captured;
   struct function *next, *next_in_module;
 };
@@ -66,6 +67,7 @@ struct stream {
 static struct module* unloaded;
 static int captures;                  /* under way, each of the strictest mode */
 static __thread int capture_mode = 0; /* 2: relaxed */
+static __thread int device_now;       /* of two */
 
 static void no_part_of_a_capture(const char* what) {
   if (__atomic_load_n(&captures, __ATOMIC_SEQ_CST) == 0 || capture_mode == 2) return;
@@ -133,7 +135,7 @@ static result find(void** out, struct module* module, const char* symbol, char k
   if (!code) return kNotFound;
   pthread_mutex_lock(&lock);
   for (struct function* each = module->functions; each; each = each->next_in_module) {
-    if (strcmp(each->symbol, symbol) != 0 || each->attributes[31] != kind) continue;
+    if (strcmp(each->symbol, symbol) != 0 || each->kind != kind) continue;
     pthread_mutex_unlock(&lock);
     *out = each;
     return 0;
@@ -141,9 +143,9 @@ static result find(void** out, struct module* module, const char* symbol, char k
   struct function* function = calloc(1, sizeof *function);
   function->module = module;
   snprintf(function->symbol, sizeof function->symbol, "%s", symbol);
-  function->attributes[31] = kind;
+  function->kind = kind;
   function->limit = 48 << 10;
-  function->attributes[8] = 48 << 10;
+  function->attributes[0][8] = function->attributes[1][8] = 48 << 10;
   /* The stand-in ends treated code with "mov r7, 1". */
   const uint64_t mark = 0x7802ull | 7ull << 16 | 1ull << 32;
   for (size_t at = 0; at + 16 <= size; at += 16)
@@ -164,7 +166,7 @@ __attribute__((destructor)) static void tell(void) {
   for (struct function* each = functions; each; each = each->next)
     fprintf(file, "%s %s %llu %llu shared=%d cache=%d\n", each->symbol,
             each->treated ? "treated" : "untreated", (unsigned long long)each->launched,
-            (unsigned long long)each->captured, each->attributes[8], each->cache_config);
+            (unsigned long long)each->captured, each->attributes[0][8], each->cache_config);
   fclose(file);
 }
 
@@ -192,8 +194,15 @@ result cuCtxGetCurrent(void** context) {
   *context = contexts ? CONTEXT : NULL;
   return 0;
 }
+void fakeSetDevice(int device) {
+  device_now = device;
+}
 result cuCtxGetDevice(int* device) {
-  *device = 0;
+  *device = device_now;
+  return 0;
+}
+result cuDeviceGetCount(int* count) {
+  *count = 2;
   return 0;
 }
 result cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
@@ -339,25 +348,24 @@ result cuKernelGetFunction(void** function, void* kernel) {
   struct function* known = kernel;
   return find(function, known->module, known->symbol, 'f');
 }
-result cuFuncGetAttribute(int* value, int attribute, void* function) {
-  *value = ((struct function*)function)->attributes[attribute & 31];
+result cuKernelGetAttribute(int* value, int attribute, void* kernel, int device) {
+  *value = ((struct function*)kernel)->attributes[device][attribute & 31];
   return 0;
+}
+result cuFuncGetAttribute(int* value, int attribute, void* function) {
+  return cuKernelGetAttribute(value, attribute, function, device_now);
 }
 result cuFuncSetAttribute(void* function, int attribute, int value) {
-  ((struct function*)function)->attributes[attribute & 31] = value;
+  ((struct function*)function)->attributes[device_now][attribute & 31] = value;
   return 0;
-}
-result cuKernelGetAttribute(int* value, int attribute, void* kernel, int device) {
-  (void)device;
-  return cuFuncGetAttribute(value, attribute, kernel);
 }
 /* A kernel's is that of its function, too. */
 result cuKernelSetAttribute(int attribute, int value, void* kernel, int device) {
   void* function = NULL;
-  (void)device;
   cuKernelGetFunction(&function, kernel);
-  cuFuncSetAttribute(function, attribute, value);
-  return cuFuncSetAttribute(kernel, attribute, value);
+  ((struct function*)function)->attributes[device][attribute & 31] = value;
+  ((struct function*)kernel)->attributes[device][attribute & 31] = value;
+  return 0;
 }
 result cuFuncSetCacheConfig(void* function, int config) {
   ((struct function*)function)->cache_config = config;
@@ -373,9 +381,10 @@ result cuKernelSetCacheConfig(void* kernel, int config, int device) {
 }
 result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
                                                    size_t shared) {
+  no_part_of_a_capture("loading what is asked for");
   (void)threads;
   struct function* known = function;
-  if (shared > (size_t)known->attributes[8]) return kInvalid;
+  if (shared > (size_t)known->attributes[device_now][8]) return kInvalid;
   *blocks = known->treated ? atoi(setting("FAKE_OCCUPANCY", "2")) : 2;
   return 0;
 }
@@ -397,7 +406,7 @@ static result launch(void* handle, unsigned blocks, unsigned shared, void* strea
   struct stream* on = stream;
   pthread_mutex_lock(&lock);
   int refused = (function->module->is_copy && strcmp(setting("FAKE_REFUSE", ""), "launch") == 0) ||
-                shared > (unsigned)function->attributes[8] || blocks == 0;
+                shared > (unsigned)function->attributes[device_now][8] || blocks == 0;
   if (!refused) {
     double factor = function->treated ? atof(setting("FAKE_TREATED", "0.8")) : 1;
     double jitter = 0.998 + 0.004 * (double)(next_random() % 1000) / 1000;

@@ -27,6 +27,15 @@ TEST_F(AbLive, WhatIsAskedOfAKernelIsAskedOfItsFunctionsBuilds) {
   EXPECT_EQ(kernel().failed, 0);
 }
 
+TEST_F(AbLive, WhatIsAskedForASecondDeviceIsAskedOfTheBuildsThere) {
+  Completed done =
+      call({}, application("procaddress", "library",
+                           {"shared=65536", "launches=300", "sleep=1500", "then=device"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_GT(kernel().launches_of_b, 200) << kernel().meaning;
+  EXPECT_EQ(kernel().failed, 0);
+}
+
 TEST_F(AbLive, ALaunchThatCannotBeSaysNothingOfTheOtherBuild) {
   Completed done =
       call({}, application("dlsym", "module", {"launches=300", "sleep=1500", "then=invalid"}));

@@ -12,6 +12,8 @@
 #include "util/subprocess.h"
 #include "util/text.h"
 
+#include "../cubin/fatbin_writer.h"
+
 using namespace namesake;
 using namespace namesake::ab;
 namespace fs = std::filesystem;
@@ -153,6 +155,31 @@ TEST_F(MakerTest, PtxThatTheDriverAssemblesIsAssembledElsewhereAgain) {
 
   driver_options = true;
   notes = answer(maker, kernel_text("kernel"));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].standing, Standing::alone);
+  EXPECT_NE(notes[0].why.find("options"), std::string::npos) << notes[0].why;
+}
+
+// As nvcc packs it for a driver that came after it.
+TEST_F(MakerTest, PtxAloneInAFatbinIsAssembledByTheDriver) {
+  ASSERT_TRUE(
+      write_file(path("tool"), "#!/bin/sh\nexec " + kStandIn + " -arch=$4 $5 -o $7\n", true));
+  Settings asked = settings();
+  asked.own_executable = path("tool");
+  Maker maker(asked, "", folder.path());
+  cubin::EntrySource text{kernel_text("kernel"), cubin::Content::ptx, cubin::Packing::none, 80};
+  cubin::EntrySource for_another = text;
+  for_another.content = kernel_text("another");
+  for_another.architecture = 89;
+  for_another.flags = 0x100000;  // sm_89a, which this device is not
+  std::vector<Note> notes = answer(maker, cubin::fatbin_of({text, for_another}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].symbol, "kernel");
+  EXPECT_EQ(notes[0].standing, Standing::pair) << notes[0].why;
+  EXPECT_EQ(notes[0].assembler, "driver JIT");
+
+  driver_options = true;
+  notes = answer(maker, cubin::fatbin_of({text}));
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0].standing, Standing::alone);
   EXPECT_NE(notes[0].why.find("options"), std::string::npos) << notes[0].why;
