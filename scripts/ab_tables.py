@@ -5,8 +5,8 @@ changes nothing and ends with 1 if the document is not what the results say.
     scripts/ab_tables.py [--check]
     scripts/ab_tables.py --record NAME FILE      takes what `namesake ab --json` wrote into results/ab-NAME.json, the
                                                  folders of the machine it was made on left out of its command
-    scripts/ab_tables.py --overhead FILE         the lines that examples/ab_cuda_program.cu printed, each behind the word
-                                                 plain, under or long, into results/ab-overhead.json
+    scripts/ab_tables.py --overhead FILE         the lines that examples/ab_cuda_program.cu printed, each behind a word:
+                                                 plain, under, long, …, into results/ab-overhead.json
 """
 
 import json
@@ -18,8 +18,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "docs/ab.md"
 APPLICATIONS = [("nvcc-slow", "nvcc, forty launches a second"), ("nvcc-fast", "nvcc, as many as the host can queue"),
-                ("nvcc-fast-again", "the same again"),
-                ("nvrtc", "NVRTC"), ("triton", "Triton"), ("cutlass", "CUTLASS"), ("cutlass-O2", "CUTLASS, -O3 against -O2"),
+                ("nvcc-capture", "nvcc, while another thread captures graphs"), ("nvrtc", "NVRTC"), ("triton", "Triton"),
+                ("cutlass", "CUTLASS"), ("cutlass-O2", "CUTLASS, -O3 against -O2"),
+                ("driver-jit", "PTX that the driver assembles"), ("driver-versions", "the same, ptxas 12.9 against 13.5"),
+                ("nvcc-jit", "nvcc, PTX alone"), ("nvcc-versions", "nvcc below ab, ptxas 12.9 against 13.5"),
                 ("control", "nvcc, each kernel against its own double")]
 
 
@@ -76,19 +78,28 @@ def torch():
     return "\n".join(lines)
 
 
+def grown_of(run):
+    return run["kilobytes"][1] - run["kilobytes"][0]
+
+
 def overhead():
     runs = load("overhead")["runs"]
     each = {how: [run["microseconds_each"] for run in runs if run["how"] == how] for how in ("plain", "under")}
+    host = {how: [run["host_microseconds_each"] for run in runs if run["how"] == how] for how in ("plain", "under")}
     plain, under = (statistics.median(each[how]) for how in ("plain", "under"))
+    alone, beside = (statistics.median(host[how]) for how in ("plain", "under"))
     same = len({(run["sgemm"], run["n_body"]) for run in runs}) == 1
     longest = max(runs, key=lambda run: run["launches"])
-    grown = longest["kilobytes"][1] - longest["kilobytes"][0]
+    grown = grown_of(longest)
     descriptors = longest["descriptors"][1] - longest["descriptors"][0]
     return (f"A launch of the fast application took {plain:.2f} µs as it is ({', '.join(f'{x:.2f}' for x in sorted(each['plain']))}) and "
             f"{under:.2f} µs under `ab` ({', '.join(f'{x:.2f}' for x in sorted(each['under']))}), each kernel alternating with its own "
-            f"double: {100 * (under / plain - 1):+.1f}%. What it computed was {'the same bit for bit' if same else '**not the same**'} in "
-            f"all {len(runs)} runs. Over the last two thirds of {longest['launches']:,} launches its memory grew by {grown} kB and its "
-            f"descriptors by {descriptors}.")
+            f"double: {100 * (under / plain - 1):+.1f}%. The host's part of it was {alone:.2f} µs "
+            f"({', '.join(f'{x:.2f}' for x in sorted(host['plain']))}) and {beside:.2f} µs "
+            f"({', '.join(f'{x:.2f}' for x in sorted(host['under']))}), {100 * (beside / alone - 1):+.0f}%, which an application "
+            f"feels that waits for nothing but the host. What it computed was {'the same bit for bit' if same else '**not the same**'} "
+            f"in all {len(runs)} runs. Over the last two thirds of {longest['launches']:,} launches its memory grew by {grown} kB and "
+            f"its descriptors by {descriptors}; as it is, its memory grows by {statistics.median(grown_of(run) for run in runs if run['how'] == 'plain'):.0f} kB.")
 
 
 def record(name, file):

@@ -401,10 +401,17 @@ void advise(report::Live& live, const std::vector<std::string>& command) {
             : fmt::format("Leave everything as it is: no kernel gains by {}.", "the other build");
     return;
   }
-  live.advice =
-      fmt::format("{} would gain by the build that is not loaded, {:.1f}% of the GPU time seen.",
-                  report::counted(static_cast<int64_t>(better.size()), "kernel"),
-                  total > 0 ? 100 * saved / total : 0.0);
+  auto all = [&](bool b_loaded) {
+    return std::all_of(better.begin(), better.end(), [&](const LiveKernel* kernel) {
+      return (kernel->loaded == "b") == b_loaded;
+    });
+  };
+  live.advice = fmt::format("{} would gain by {}, {:.1f}% of the GPU time seen.",
+                            report::counted(static_cast<int64_t>(better.size()), "kernel"),
+                            all(false)  ? live.b
+                            : all(true) ? live.a
+                                        : "the build that is not loaded",
+                            total > 0 ? 100 * saved / total : 0.0);
   bool treatments = live.a == "untreated" && live.b == "treated";
   if (!treatments) return;
   if (std::any_of(better.begin(), better.end(), knows_pragma))

@@ -66,7 +66,8 @@ static int into_graph(const struct launch* launch) {
 
 static struct shape* shape_of(struct function* function, const struct launch* launch) {
   struct shape** list =
-      &function->shapes[hash_bytes(launch->grid, sizeof launch->grid) % kShapeLists];
+      &function
+           ->shapes[(launch->grid[0] * 9 + launch->grid[1] * 3 + launch->grid[2]) % kShapeLists];
   for (struct shape** at = list; *at; at = &(*at)->next) {
     struct shape* each = *at;
     if (memcmp(each->grid, launch->grid, sizeof each->grid) != 0 ||
@@ -172,7 +173,7 @@ static struct decision decide(struct function* function, const struct launch* la
   struct decision decision = {function->handle, 0, 0, 0, 0, 0, 0};
   struct shape* shape = shape_of(function, launch);
   if (!shape) return decision;
-  __atomic_fetch_add(&record_shape((uint32_t)shape->index)->launches, 1, __ATOMIC_RELAXED);
+  record_shape((uint32_t)shape->index)->launches++; /* no other function has it */
   if (pair && !shape->fits) shape->fits = fits(function, launch) ? 1 : 2;
   if (pair && shape->fits == 2) {
     __atomic_fetch_add(&record_of(function)->not_resident, 1, __ATOMIC_RELAXED);
