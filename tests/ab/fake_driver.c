@@ -551,7 +551,10 @@ result cuEventRecord_ptsz(void* event, void* stream) {
 }
 result cuEventQuery(void* event) {
   no_part_of_a_capture("asking an event");
-  return launches < ((struct event*)event)->launches + 2 ? kNotReady : 0;
+  pthread_mutex_lock(&lock);
+  int passed = launches >= ((struct event*)event)->launches + 2;
+  pthread_mutex_unlock(&lock);
+  return passed ? 0 : kNotReady;
 }
 result cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
   *milliseconds = (float)((double)(((struct event*)end)->ns - ((struct event*)begin)->ns) / 1e6);
