@@ -48,6 +48,30 @@ std::string ratio_words(const report::CensusRatio& ratio) {
                      100 * (ratio.most - 1));
 }
 
+// " (sgemm, n_body and 4 more)"; "" for none.
+std::string some(const report::Census& census, const std::set<int64_t>& kernels) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> names;
+  for (int64_t kernel : kernels) names.push_back(census.kernels[static_cast<size_t>(kernel)].name);
+  if (names.empty()) return "";
+  size_t more = names.size() > kMost + 1 ? names.size() - kMost : 0;
+  names.resize(names.size() - more);
+  return fmt::format(" ({}{})", join(names, ", "), more ? fmt::format(" and {} more", more) : "");
+}
+
+// Those that one assembler builds otherwise from run to run.
+std::set<int64_t> varying(const report::Census& census, int64_t level, int64_t assembler) {
+  std::set<int64_t> kernels;
+  for (const report::Lottery& lottery : report::lotteries(census, level)) {
+    if (std::count(lottery.assemblers.begin(), lottery.assemblers.end(), assembler)) kernels.insert(lottery.kernel);
+  }
+  return kernels;
+}
+
+std::string or_none(int64_t count) {
+  return count == 0 ? "none" : report::grouped(count);
+}
+
 // Five lines: what joined, who reacts now, what changed with no name involved, spills, and what broke.
 std::string five_lines(const report::Census& census, const std::string& version, const std::string& done) {
   auto found = std::find_if(census.assemblers.begin(), census.assemblers.end(),
@@ -65,22 +89,27 @@ std::string five_lines(const report::Census& census, const std::string& version,
     reacting += count.by_reaction[static_cast<size_t>(report::Reaction::different)];
     asked += count.asked();
   }
-  out += fmt::format("the name changes {} of {} builds; since {}: {} began to react, {} ceased\n", reacting, asked, before,
-                     upgrade.reaction_began, upgrade.reaction_ended);
-  out += fmt::format("with no name involved, {} of {} builds have other code than by {}{}\n", upgrade.other_code, upgrade.compared, before,
+  out += fmt::format("the name changes {} of {} builds, one a kernel and architecture; since {}, {} began to react{}, {} ceased{}\n",
+                     reacting, asked, before, or_none(upgrade.reaction_began), some(census, upgrade.beginning),
+                     or_none(upgrade.reaction_ended), some(census, upgrade.ending));
+  out += fmt::format("with no name involved, {} of {} builds have other code than by {}{}{}\n", upgrade.other_code, upgrade.compared, before,
+                     some(census, upgrade.with_other_code),
                      upgrade.other_code == 0 ? ""
                                              : fmt::format("; registers {}, code size {}", ratio_words(upgrade.registers), ratio_words(upgrade.code)));
-  out += fmt::format("spills: {} more, {} fewer\n", upgrade.spills_gained, upgrade.spills_lost);
-  std::set<std::string> varying;
-  for (const report::Lottery& lottery : report::lotteries(census, level)) {
-    if (std::count(lottery.assemblers.begin(), lottery.assemblers.end(), to)) varying.insert(census.kernels[static_cast<size_t>(lottery.kernel)].name);
+  out += fmt::format("spills: {} more, {} fewer\n", or_none(upgrade.spills_gained), or_none(upgrade.spills_lost));
+  std::set<int64_t> vary = varying(census, level, to), ended, dead;
+  for (int64_t kernel : varying(census, level, to - 1)) {
+    if (!vary.count(kernel)) ended.insert(kernel);
   }
-  int64_t dead = 0;
   for (const report::Casualty& casualty : report::casualties(census, level)) {
-    dead += std::count(casualty.assemblers.begin(), casualty.assemblers.end(), to);
+    if (std::count(casualty.assemblers.begin(), casualty.assemblers.end(), to)) dead.insert(casualty.kernel);
   }
-  out += fmt::format("not built: {} ({} since {}, {} built again); lotteries: {}\n", dead, upgrade.newly_failed, before, upgrade.newly_built,
-                     varying.empty() ? "none" : join({varying.begin(), varying.end()}, ", "));
+  auto kernels = [&](const std::set<int64_t>& some_of_them) {
+    return or_none(static_cast<int64_t>(some_of_them.size())) + some(census, some_of_them);
+  };
+  out += fmt::format("not built: {}{}; lotteries: {}{}\n", kernels(dead),
+                     dead.empty() ? "" : fmt::format(", {} of them new", or_none(upgrade.newly_failed)), kernels(vary),
+                     ended.empty() ? "" : fmt::format("; no more: {}", kernels(ended)));
   return out;
 }
 

@@ -74,6 +74,11 @@ Result<int> explain(const Options& options, const Global& global, study::ScanReq
 
 Result<int> run_scan(const Options& options, const Global& global) {
   catch_interrupts();
+  for (const std::string& text : options.deny) {
+    if (text.empty())
+      return error(
+          "--deny got an empty text, which stands in every symbol or in none; give a word");
+  }
   study::ScanRequest request;
   request.files.assign(options.files.begin(), options.files.end());
   request.denied = options.deny;

@@ -14,6 +14,8 @@
 #include "cubin/find.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <optional>
 
 #include "cubin/elf.h"
@@ -74,23 +76,29 @@ size_t next_start(Bytes file, size_t from) {
   return Bytes::npos;
 }
 
-// The same by several threads, once nothing is near.
+// The same by several threads, once nothing is near. Chunks are begun in their order, so where one
+// has a start, all before it are looked at too.
 size_t next_start(Bytes file, size_t from, int workers) {
-  constexpr size_t kNear = size_t{1} << 20, kWindow = size_t{4} << 20;
-  auto first_in = [&](size_t begin, size_t bytes) {
-    size_t end = std::min(file.size(), begin + bytes);
+  constexpr size_t kChunk = size_t{1} << 20;
+  auto first_in = [&](size_t begin) {
+    size_t end = std::min(file.size(), begin + kChunk);
     size_t start = next_start(file.substr(0, end + kFatbinMagic.size() - 1), begin);
     return start < end ? start : Bytes::npos;
   };
   if (workers == 1) return next_start(file, from);
-  size_t found = first_in(from, kNear);
-  std::vector<size_t> starts(static_cast<size_t>(workers));
-  for (from += kNear; found == Bytes::npos && from < file.size(); from += starts.size() * kWindow) {
-    for_each_parallel(starts.size(), workers,
-                      [&](size_t i) { starts[i] = first_in(from + i * kWindow, kWindow); });
-    found = *std::min_element(starts.begin(), starts.end());
-  }
-  return found;
+  size_t near = first_in(from);
+  if (near != Bytes::npos || file.size() - from <= kChunk) return near;
+  from += kChunk;
+  std::mutex mutex;
+  std::atomic<size_t> first{Bytes::npos};
+  for_each_parallel((file.size() - from + kChunk - 1) / kChunk, workers,
+                    [&](size_t i) {
+                      size_t start = first_in(from + i * kChunk);
+                      std::lock_guard lock(mutex);
+                      first = std::min(first.load(), start);
+                    },
+                    [&] { return first != Bytes::npos; });
+  return first;
 }
 
 struct ElfShape {

@@ -99,7 +99,8 @@ std::string shown_history(const Census& census, const History& history) {
   std::vector<std::string> parts;
   for (const Stretch& stretch : history.stretches) {
     bool at_first = &stretch == &history.stretches.front();
-    if (at_first && stretch.reaction == Reaction::same) continue;  // what came before is said by "+"
+    if (at_first && stretch.reaction == Reaction::same)
+      continue;  // what came before is said by "+"
     std::string when = short_version(census, stretch.first);
     if (&stretch == &history.stretches.back()) {
       when += "+";
@@ -207,12 +208,15 @@ Upgrade upgrade(const Census& census, int64_t opt_level, int64_t from, int64_t t
     result.newly_built += !a.built() && b.built();
     if (!a.built() || !b.built()) continue;
     ++result.compared;
-    result.reaction_began += reacts(point) && !reacts(*found->second);
-    result.reaction_ended += !reacts(point) && reacts(*found->second);
+    bool reacted = reacts(*found->second);
+    result.reaction_began += reacts(point) && !reacted;
+    result.reaction_ended += !reacts(point) && reacted;
+    if (reacts(point) != reacted) (reacted ? result.ending : result.beginning).insert(point.kernel);
     result.spills_gained += b.spills() > a.spills();
     result.spills_lost += b.spills() < a.spills();
     if (share_a_code(a, b)) continue;
     ++result.other_code;
+    result.with_other_code.insert(point.kernel);
     registers.add(a.registers, b.registers);
     code.add(a.code_bytes, b.code_bytes);
   }

@@ -14,6 +14,7 @@
 #include "ptx/entries.h"
 #include "study/symbol.h"
 #include "util/mapping.h"
+#include "util/pool.h"
 #include "util/text.h"
 
 namespace namesake::study {
@@ -139,18 +140,25 @@ class Scanner {
         scan_.functions.push_back(std::move(function));
       }
     }
-    for (report::ScannedSymbol& symbol : scan_.symbols) {
-      symbol.library = library_of(symbol.symbol);
-      for (const std::string& trigger : scan_.triggers) {
-        auto places = request_.detailed ? places_of(symbol.symbol, trigger)
-                                        : first_place_of(symbol.symbol, trigger);
-        if (!places.empty()) symbol.triggers.push_back({trigger, std::move(places)});
-      }
-    }
+    constexpr size_t kMany = 256;
+    auto& symbols = scan_.symbols;
+    for_each_parallel(symbols.size() / kMany + 1, request_.workers, [&](size_t part) {
+      size_t end = std::min(symbols.size(), (part + 1) * kMany);
+      for (size_t i = part * kMany; i < end; ++i) tell_of(symbols[i]);
+    });
     std::sort(scan_.problems.begin(), scan_.problems.end());
   }
 
  private:
+  void tell_of(report::ScannedSymbol& symbol) const {
+    symbol.library = library_of(symbol.symbol);
+    for (const std::string& trigger : scan_.triggers) {
+      auto places = request_.detailed ? places_of(symbol.symbol, trigger)
+                                      : first_place_of(symbol.symbol, trigger);
+      if (!places.empty()) symbol.triggers.push_back({trigger, std::move(places)});
+    }
+  }
+
   std::string list_cubin(const Piece& piece, Found& found) const {
     auto listing =
         piece.functions(request_.detailed ? cubin::Detail::registers : cubin::Detail::names);
@@ -270,6 +278,7 @@ Result<report::Scan> scan(const ScanRequest& request) {
         request.progress(fmt::format("{}: {} kernels", name, scanner.kernels()));
     };
     scan.unpacked_bytes += static_cast<int64_t>(study::walk(file->bytes(), name, walk));
+    file->close(request.workers);
     if (request.stop && request.stop()) return error("interrupted");
   }
   scanner.finish();

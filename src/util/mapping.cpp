@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "util/file.h"
+#include "util/pool.h"
 
 namespace namesake {
 
@@ -53,6 +54,16 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   if (address_) ::munmap(const_cast<char*>(address_), size_);
+}
+
+void MappedFile::close(int workers) {
+  constexpr size_t kPart = size_t{16} << 20;
+  for_each_parallel((size_ + kPart - 1) / kPart, workers, [&](size_t i) {
+    Bytes part = bytes().substr(i * kPart, kPart);
+    ::madvise(const_cast<char*>(part.data()), part.size(), MADV_DONTNEED);
+  });
+  MappedFile closed;
+  std::swap(*this, closed);
 }
 
 }  // namespace namesake

@@ -36,6 +36,11 @@ TEST(ScanCommand, a_denied_text_is_a_verdict_only_where_it_is_found) {
   EXPECT_EQ(scan({kFixtures + "speed.fatbin", "--deny", "absent,internal"}).exit_status, kVerdict);
 }
 
+// As from a script's variable that is not set.
+TEST(ScanCommand, an_empty_denied_text_is_an_error_and_no_clean_bill) {
+  EXPECT_EQ(scan({kFixtures + "speed.fatbin", "--deny", ""}).exit_status, kError);
+}
+
 TEST(ScanCommand, what_could_not_be_read_is_no_clean_bill) {
   EXPECT_EQ(scan({"/nonexistent/lib.so"}).exit_status, kError);
   EXPECT_EQ(

@@ -91,6 +91,16 @@ TEST(Upgrades, ALotteryThatSharesACodeHasNotChanged) {
   EXPECT_EQ(upgrades(all, 3).at(0).other_code, 0);
 }
 
+TEST(Upgrades, NameTheKernelsThatTheyChange) {
+  Census all = census({{build("a"), build("a")}, {build("c"), build("b")}, {build("c"), build("c")}},
+                      {same, different, same});
+  std::vector<Upgrade> found = upgrades(all, 3);
+  EXPECT_EQ(found.at(0).beginning, std::set<int64_t>{0});
+  EXPECT_EQ(found.at(0).with_other_code, std::set<int64_t>{0});
+  EXPECT_EQ(found.at(1).ending, std::set<int64_t>{0});
+  EXPECT_TRUE(found.at(1).with_other_code.empty());
+}
+
 TEST(Spills, NeighbouringReleasesAreOneLine) {
   Census all = census({{build("a"), build("b", 32, 8)}, {build("a"), build("b", 32, 16)}, {build("a"), build("b")}},
                       {different, different, different});
