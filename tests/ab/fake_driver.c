@@ -4,10 +4,11 @@
  * A kernel takes 100 µs, give or take a little; if its code is the stand-in assembler's treated
  * one, FAKE_TREATED (0.8) times that. FAKE_OCCUPANCY is how many blocks of a treated kernel fit on
  * one of the four multiprocessors (2, as of any other). FAKE_REFUSE=load or launch: no second image
- * of a kernel is taken, or it cannot be launched. FAKE_REUSE=1: the handle of what was unloaded is
- * given to what is loaded next. Where the real one would break a capture into a graph, it aborts.
- * At its end a process writes what it launched to FAKE_LOG: a line for each kernel and kind of
- * code, "SYMBOL treated|untreated launches captured".
+ * of a kernel is taken, or it cannot be launched; events: none is made. FAKE_STUCK=1: no event
+ * passes. FAKE_REUSE=1: the handle of what was unloaded is given to what is loaded next. Where the
+ * real one would break a capture into a graph, it aborts. At its end a process writes what it
+ * launched to FAKE_LOG: a line for each kernel and kind of code, "SYMBOL treated|untreated launches
+ * captured".
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -22,6 +23,7 @@
 typedef int result;
 enum {
   kInvalid = 1,
+  kNoMemory = 2,
   kNotFound = 500,
   kNotReady = 600,
   kIllegalState = 401,
@@ -30,7 +32,7 @@ enum {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t now_ns = 1000000, launches, random_state = 1;
+static uint64_t now_ns = 1000000, launches, events, random_state = 1;
 static int context_object, contexts = 1;
 #define CONTEXT ((void*)&context_object)
 
@@ -167,6 +169,7 @@ __attribute__((destructor)) static void tell(void) {
     fprintf(file, "%s %s %llu %llu shared=%d cache=%d\n", each->symbol,
             each->treated ? "treated" : "untreated", (unsigned long long)each->launched,
             (unsigned long long)each->captured, each->attributes[0][8], each->cache_config);
+  fprintf(file, "events %llu\n", (unsigned long long)events);
   fclose(file);
 }
 
@@ -530,6 +533,8 @@ result cuStreamEndCapture_ptsz(void* stream, void** graph) {
 result cuEventCreate(void** event, unsigned flags) {
   (void)flags;
   no_part_of_a_capture("making an event");
+  if (strcmp(setting("FAKE_REFUSE", ""), "events") == 0) return kNoMemory;
+  events++;
   *event = calloc(1, sizeof(struct event));
   return 0;
 }
@@ -552,7 +557,7 @@ result cuEventRecord_ptsz(void* event, void* stream) {
 result cuEventQuery(void* event) {
   no_part_of_a_capture("asking an event");
   pthread_mutex_lock(&lock);
-  int passed = launches >= ((struct event*)event)->launches + 2;
+  int passed = !*setting("FAKE_STUCK", "") && launches >= ((struct event*)event)->launches + 2;
   pthread_mutex_unlock(&lock);
   return passed ? 0 : kNotReady;
 }

@@ -1,5 +1,9 @@
 // The library inside the application: what applications do that few do, and what must not follow
 // from it.
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
 #include "ab_command.h"
 
 using namespace namesake;
@@ -96,6 +100,45 @@ TEST_F(AbLive, AProgramThatBecomesAnotherOneIsFollowedIntoIt) {
   EXPECT_EQ(done.exit_status, 0) << done.err;
   EXPECT_EQ(live().processes, 2);
   EXPECT_EQ(kernel().launches, 600);
+}
+
+TEST_F(AbLive, AForkedChildWritesNothingIntoItsParentsRecord) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=300", "sleep=1500", "then=fork"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(live().processes, 1);
+  EXPECT_EQ(kernel().launches, 600);
+}
+
+TEST_F(AbLive, WithoutTheToolTheApplicationGoesOn) {
+  environment = {"TMPDIR=" + folder.path().string()};  // what the tool leaves behind goes with it
+  call({}, application("dlsym", "module", {"launches=300", "sleep=1500", "then=killtool"}));
+  for (int i = 0; i < 200 && !std::filesystem::exists(path("log")); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(launched().treated + launched().untreated, 600);
+}
+
+TEST_F(AbLive, EventsThatNeverPassAreNotMadeForEver) {
+  environment = {"FAKE_STUCK=1"};
+  Completed done =
+      call({"--timed", "100000"}, application("dlsym", "module", {"launches=3000", "sleep=300"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_GT(kernel().launches_of_b, 1000);
+  std::string log = read_file(path("log")).value_or("");
+  size_t at = log.find("events ");
+  ASSERT_NE(at, std::string::npos);
+  int64_t events = parse_integer(trimmed(std::string_view(log).substr(at + 7))).value_or(0);
+  EXPECT_GT(events, 60);
+  EXPECT_LE(events, 128);
+}
+
+TEST_F(AbLive, WithoutEventsLaunchesAlternateUntimed) {
+  environment = {"FAKE_REFUSE=events"};
+  Completed done = call({}, application("dlsym", "module"));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_GT(kernel().launches_of_b, 200);
+  EXPECT_EQ(kernel().main_shape()->time.pairs, 0);
 }
 
 TEST_F(AbLive, AFormOfAFunctionThatCameLaterIsLeftToTheDriver) {
