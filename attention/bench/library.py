@@ -25,7 +25,7 @@ class Call(ctypes.Structure):
                 ("total_q", ctypes.c_int64), ("total_kv", ctypes.c_int64),
                 ("seqused_q", ctypes.c_void_p), ("seqused_kv", ctypes.c_void_p),
                 ("causal", ctypes.c_bool), ("softmax_scale", ctypes.c_float), ("key_splits", ctypes.c_int64),
-                ("o_dtype", ctypes.c_int32), ("v_transposed", ctypes.c_bool), ("promote_keys", ctypes.c_int64),
+                ("o_dtype", ctypes.c_int32), ("v_transposed", ctypes.c_bool), ("spare_workspace", ctypes.c_bool), ("promote_keys", ctypes.c_int64),
                 ("q_descale", Scale), ("k_descale", Scale), ("v_descale", Scale), ("o_scale", Scale)]
 
 FILL_DEVICE = -1

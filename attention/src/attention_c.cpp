@@ -70,6 +70,7 @@ Status translate(const namesake_attention_call* call, Forward& f) {
   f.o_dtype = static_cast<DType>(call->o_dtype);
   f.v_transposed = call->v_transposed;
   f.promote_keys = call->promote_keys;
+  f.spare_workspace = call->spare_workspace;
   f.q_descale = scale(call->q_descale);
   f.k_descale = scale(call->k_descale);
   f.v_descale = scale(call->v_descale);

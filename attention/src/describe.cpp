@@ -87,6 +87,7 @@ std::string describe(const Problem& p) {
     append(text, "v_descale", p.v_descale);
     append(text, "o_scale", p.o_scale);
     if (p.v_transposed) text += " v_transposed";
+    if (p.spare_workspace) text += " spare_workspace";
     append(text, "promote_keys", p.promote_keys);
   }
   char scale[32];

@@ -34,6 +34,7 @@ struct Problem {
   Scale q_descale, k_descale, v_descale, o_scale;
   bool v_transposed = false;
   int32_t promote_keys = 0;  // 0: never
+  bool spare_workspace = false;
 };
 
 // What 0 in Forward::promote_keys stands for.

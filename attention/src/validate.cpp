@@ -154,6 +154,9 @@ Status check_fp8(const Forward& call, Problem& p) {
     if (call.promote_keys != 0)
       return invalid("promote_keys is " + text(call.promote_keys) + " and dtype is " +
                      name(call.dtype) + ": only fp8 has sums to promote, leave it 0");
+    if (call.spare_workspace)
+      return invalid(std::string("spare_workspace is true and dtype is ") + name(call.dtype) +
+                     ": only fp8 has workspace to spare");
     p.o_dtype = call.dtype;
     return {};
   }
@@ -177,6 +180,7 @@ Status check_fp8(const Forward& call, Problem& p) {
   p.v_descale = call.v_descale;
   p.o_scale = call.o_scale;
   p.v_transposed = call.v_transposed;
+  p.spare_workspace = call.spare_workspace;
   p.promote_keys = call.promote_keys == kNeverPromote ? 0
                    : call.promote_keys == 0           ? kPromoteKeys
                                                       : static_cast<int32_t>(call.promote_keys);

@@ -78,6 +78,10 @@ struct Forward {
   // is added to sums in fp32. 0: the number that docs/attention.md finds safe; kNeverPromote: not
   // at all.
   int64_t promote_keys = 0;
+  // fp8, head_dim over 128: where many query rows share a V, it is turned once into the workspace,
+  // which takes as many bytes as V. true: the kernel turns it block by block instead: the same
+  // bits, some percent slower, and no such workspace.
+  bool spare_workspace = false;
 
   // Null, or log Σ exp of each row, natural: [batch][head][seq]; packed: [head][total_q].
   // In fp8 it is off by what the weights were rounded by: 2^-4 at most, unless most of a row's

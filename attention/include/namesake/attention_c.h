@@ -70,8 +70,9 @@ typedef struct {
   float softmax_scale; /* 0: 1/sqrt(head_dim) */
   int64_t key_splits;  /* 0: none; 2 to 128; NAMESAKE_ATTENTION_FILL_DEVICE */
   /* fp8 alone; others leave them 0 */
-  int32_t o_dtype; /* namesake_attention_dtype */
-  bool v_transposed; /* not with packed lengths */
+  int32_t o_dtype;      /* namesake_attention_dtype */
+  bool v_transposed;    /* not with packed lengths */
+  bool spare_workspace; /* never a turned copy of v in it */
   int64_t promote_keys; /* 0: the default; NAMESAKE_ATTENTION_NEVER_PROMOTE */
   namesake_attention_scale q_descale, k_descale, v_descale, o_scale;
 } namesake_attention_call;

@@ -3,8 +3,9 @@
 // The same plan as kernel.cuh, with what eight bits change:
 //
 // V must lie the other way round, keys contiguous, which no load can do: two producer warps turn
-// each block while the consumers compute (turn.cuh). The order of keys that comes out of it is the
-// one in which a thread already holds its scores, so probabilities are packed without an exchange.
+// each block while the consumers compute (turn.cuh), or a kernel before this one has turned all of
+// V (ahead.h), with the same bits in the end. The order of keys that comes out of it is the one in
+// which a thread already holds its scores, so probabilities are packed without an exchange.
 //
 // P is e4m3, whatever V is: the narrower type has the bit that matters for numbers below a row's
 // maximum. It is scaled to use the whole range: the maximum becomes 2^8, a number that is exact, of
@@ -167,6 +168,22 @@ __device__ __forceinline__ void load_raw_v(const Params& p, Control<T>& control,
   raw.advance();
 }
 
+// Warp 1, after each block of K, where V was turned ahead: that block as it is to lie.
+template <TileConfig T>
+__device__ __forceinline__ void load_turned_v(const Params& p, Control<T>& control, uint32_t shared,
+                                              Ring<T.v_stages>& v, const Tile& tile, int block) {
+  constexpr int kBytes = turned_bytes(T.head_dim, T.keys);
+  const uint32_t barrier = ptx::shared_address(&control.v_full[v.slot]);
+  const int64_t index = first_turned(p.problem, p.turned, tile.batch, tile.head / p.heads_per_kv,
+                                     tile.first_kv, T.keys) +
+                        block;
+  ptx::mbarrier_wait(ptx::shared_address(&control.v_empty[v.slot]), v.phase ^ 1);
+  ptx::mbarrier_arrive_expect(barrier, kBytes);
+  ptx::bulk_load(shared + T.v_offset() + v.slot * T.v_stage_bytes(), p.turned.data + index * kBytes,
+                 kBytes, barrier, ptx::kEvictLast);
+  v.advance();
+}
+
 template <TileConfig T>
 __device__ __forceinline__ void consume(const Params& p, Control<T>& control, uint32_t shared,
                                         uint8_t* sums_memory, int group) {
@@ -209,18 +226,16 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
   };
   // Starts O += P V.
   auto start_output = [&] {
-    const uint32_t b = descriptor_low(shared + T.v_offset() + v.slot * T.v_stage_bytes());
-    constexpr uint32_t kUpper = 128 * kRowBytes / kChunkBytes;
+    const uint64_t b =
+        turned_descriptor(shared + T.v_offset() + v.slot * T.v_stage_bytes(), T.keys);
 #pragma unroll
     for (int step = 0; step < T.keys / 32; ++step) {
-      const uint32_t low = b + turned_step(T.head_dim, step);
+      const uint64_t v_step = b + turned_step(step);
       const uint32_t* a = &probabilities[4 * step];
-      if constexpr (kTwo) {
-        ptx::wgmma8_registers<kE5m2>(reinterpret_cast<float(&)[64]>(output), a,
-                                     descriptor8(low, kRowBytes));
-      }
+      if constexpr (kTwo)
+        ptx::wgmma8_registers<kE5m2>(reinterpret_cast<float(&)[64]>(output), a, v_step);
       ptx::wgmma8_registers<kE5m2>(reinterpret_cast<float(&)[kOutput<T> - kHigh]>(output[kHigh]), a,
-                                   descriptor8(low + (kTwo ? kUpper : 0), kRowBytes));
+                                   v_step + turned_rows(T.keys, 2 * kHigh));
     }
     ptx::wgmma_commit();
   };
@@ -453,12 +468,10 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
 template <TileConfig T>
 __device__ __forceinline__ void write_ones(uint32_t shared) {
   constexpr uint32_t kOnes = T.dtype == DType::e5m2 ? 0x3c3c3c3c : 0x38383838;
-  constexpr int kChunksOfBlock = kOnesRows * kRowBytes / kChunkBytes;
-  constexpr int kChunks = T.v_stages * turned_blocks(T.keys) * kChunksOfBlock;
-  for (int i = threadIdx.x; i < kChunks; i += T.threads()) {
-    const uint32_t block = i / kChunksOfBlock;
-    ptx::store_shared16(shared + T.v_offset() + block * turned_block_bytes(T.head_dim) +
-                            T.head_dim * kRowBytes + i % kChunksOfBlock * kChunkBytes,
+  constexpr int kChunks = turned_bytes(kOnesRows, T.keys) / kChunkBytes;  // of a stage
+  for (int i = threadIdx.x; i < T.v_stages * kChunks; i += T.threads()) {
+    ptx::store_shared16(shared + T.v_offset() + i / kChunks * T.v_stage_bytes() +
+                            turned_bytes(T.head_dim, T.keys) + i % kChunks * kChunkBytes,
                         kOnes, kOnes, kOnes, kOnes);
   }
   ptx::fence_async_proxy();
@@ -473,6 +486,8 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     forward8(const __grid_constant__ Params p) {
   constexpr TileConfig T = Shape::kTile;
   static_assert(T.shared_bytes() <= kSharedLimit);
+  constexpr int kTurning = T.ahead ? 1 : kTurningWarps;  // who fills a stage of V
+  static_assert(T.ahead == (T.raw_stages == 0));
   static_assert(T.keys % 32 == 0 && !T.store_by_copy && !T.rescale_early && !T.turns);
   static_assert(sizeof(Control<T>) <= TileConfig::kControlBytes);
   extern __shared__ __align__(kTileAlignment) uint8_t memory[];
@@ -490,12 +505,12 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     init(control.q_empty, T.q_units, 4);
     init(control.k_full, T.stages, 1);
     init(control.k_empty, T.stages, 4 * T.groups);
-    init(control.v_full, T.v_stages, kTurningWarps);
+    init(control.v_full, T.v_stages, kTurning);
     init(control.v_empty, T.v_stages, 4 * T.groups);
     init(control.raw_full, T.raw_stages, 1);
-    init(control.raw_empty, T.raw_stages, kTurningWarps);
+    init(control.raw_empty, T.raw_stages, kTurning);
     init(&control.tile_full, 1, 1);
-    init(&control.tile_empty, 1, 1 + kTurningWarps + 4 * T.groups);
+    init(&control.tile_empty, 1, 1 + (T.ahead ? 0 : kTurning) + 4 * T.groups);
     ptx::fence_mbarrier_init();
   }
   fp8::write_ones<T>(shared);
@@ -509,12 +524,21 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     if (warp == 0) schedule<T>(p, control);
     if (warp == 1) {
-      Ring<T.raw_stages> raw;
-      load_q_and_k<T>(p, control, shared, [&](const Tile& tile, int block) {
-        fp8::load_raw_v<T>(p, control, shared, raw, tile, block);
-      });
+      if constexpr (T.ahead) {
+        Ring<T.v_stages> v;
+        load_q_and_k<T>(p, control, shared, [&](const Tile& tile, int block) {
+          fp8::load_turned_v<T>(p, control, shared, v, tile, block);
+        });
+      } else {
+        Ring<T.raw_stages> raw;
+        load_q_and_k<T>(p, control, shared, [&](const Tile& tile, int block) {
+          fp8::load_raw_v<T>(p, control, shared, raw, tile, block);
+        });
+      }
     }
-    if (warp >= 2) turn_v<T>(p, control, shared, warp - 2);
+    if constexpr (!T.ahead) {
+      if (warp >= 2) turn_v<T>(p, control, shared, warp - 2);
+    }
   } else {
     ptx::take_registers<T.consumer_registers()>();
     fp8::consume<T>(p, control, shared, memory + T.sums_offset(), warpgroup - 1);

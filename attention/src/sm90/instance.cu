@@ -11,13 +11,21 @@
 
 namespace namesake::attention::sm90 {
 
-template <bool kCausal>
-using Instance = Shape<DType::NAMESAKE_DTYPE, NAMESAKE_HEAD_DIM, kCausal>;
+template <bool kCausal, bool kAhead = false>
+using Instance = Shape<DType::NAMESAKE_DTYPE, NAMESAKE_HEAD_DIM, kCausal, kAhead>;
 
 template <>
 const void* kernel_of<NAMESAKE_HEAD_DIM, DType::NAMESAKE_DTYPE>(bool causal) {
   return causal ? reinterpret_cast<const void*>(&NAMESAKE_FORWARD<Instance<true>>)
                 : reinterpret_cast<const void*>(&NAMESAKE_FORWARD<Instance<false>>);
 }
+
+#if NAMESAKE_FP8 && NAMESAKE_HEAD_DIM == 256
+template <>
+const void* ahead_kernel_of<DType::NAMESAKE_DTYPE>(bool causal) {
+  return causal ? reinterpret_cast<const void*>(&NAMESAKE_FORWARD<Instance<true, true>>)
+                : reinterpret_cast<const void*>(&NAMESAKE_FORWARD<Instance<false, true>>);
+}
+#endif
 
 }  // namespace namesake::attention::sm90

@@ -22,4 +22,12 @@ NAMESAKE_DECLARE_KERNELS(bf16);
 NAMESAKE_DECLARE_KERNELS(e4m3);
 NAMESAKE_DECLARE_KERNELS(e5m2);
 
+// The same for a V that was turned ahead.
+template <DType kType>
+const void* ahead_kernel_of(bool causal);
+template <>
+const void* ahead_kernel_of<DType::e4m3>(bool causal);
+template <>
+const void* ahead_kernel_of<DType::e5m2>(bool causal);
+
 }  // namespace namesake::attention::sm90

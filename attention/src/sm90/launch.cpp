@@ -58,6 +58,10 @@ const void* kernel_of(const TileConfig& tile) {
 }
 
 const void* kernel_for(const TileConfig& tile) {
+  if (tile.ahead) {
+    return tile.dtype == DType::e4m3 ? ahead_kernel_of<DType::e4m3>(tile.causal)
+                                     : ahead_kernel_of<DType::e5m2>(tile.causal);
+  }
   if (tile.head_dim == 64) return kernel_of<64>(tile);
   if (tile.head_dim == 128) return kernel_of<128>(tile);
   return kernel_of<256>(tile);
@@ -94,8 +98,15 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   params.promote_blocks = promote_blocks(plan);
   // Behind one another, each a multiple of 16 bytes but the last.
   char* const sums = static_cast<char*>(workspace) + counter_bytes(plan);
+  char* const turned = sums + sums_bytes(plan);
   params.sums = reinterpret_cast<float*>(sums);
-  params.partials = partials_at(plan.problem, sums + sums_bytes(plan));
+  params.partials = partials_at(plan.problem, turned + turned_bytes(plan));
+  if (plan.tile.ahead) {
+    params.turned = {reinterpret_cast<uint8_t*>(turned),
+                     turned_blocks(plan.problem, plan.tile.keys)};
+    error = turn_ahead(plan.problem, params.turned, stream);
+    if (error != cudaSuccess) return error;
+  }
 
   error = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                plan.tile.shared_bytes());

@@ -74,27 +74,27 @@ NAMESAKE_HOST_DEVICE constexpr uint32_t mn_major_leading(int rows) {
   return rows * kRowBytes;
 }
 
-// ---- fp8
-// ----------------------------------------------------------------------------------------- An
-// 8-bit product takes both operands K-major. Q and K lie that way; V does not, and is turned on its
-// way from one buffer of shared memory to another (fp8.cuh): head_dim becomes the rows, keys the
-// columns, in column blocks of 128 keys. Two permutations make that cheap:
+// ---- fp8 ---------------------------------------------------------------------------------------
+// An 8-bit product takes both operands K-major. Q and K lie that way; V does not, and is turned:
+// head_dim becomes the rows, keys the columns (turn.cuh, ahead.cu). Two permutations make that
+// cheap:
 //   - of sixteen keys, bytes 4t … 4t + 3 hold keys 2t, 2t + 1, 2t + 8, 2t + 9. These are the keys
-//   whose
-//     probabilities one thread has side by side in its scores, so P needs no exchange of registers;
+//     whose probabilities one thread has side by side in its scores, so P needs no exchange of
+//     registers;
 //   - of sixteen columns of head_dim, the even ones become rows 0-7 and the odd ones rows 8-15.
-//   That
-//     is how ldmatrix hands them over, and stores of eight rows then meet no bank twice.
+//     That is how ldmatrix hands them over.
 // Eight more rows hold ones: their product with P is the sum of each row, of the same rounded P.
+//
+// A turned tile is not swizzled: eight rows of sixteen keys are 128 bytes in a row, which is all
+// that a bank conflict needs to be absent, and any number of keys leaves no gap. Rows go by eights,
+// in each the keys by sixteens.
 
-inline constexpr int kTurnedKeys = kRowBytes;  // of a column block
 inline constexpr int kOnesRows = 8;
+inline constexpr int kCoreRows = 8;                         // of a core matrix, 16 bytes each
+inline constexpr int kCoreBytes = kCoreRows * kChunkBytes;  // to the next sixteen keys
 
-NAMESAKE_HOST_DEVICE constexpr int turned_blocks(int keys) {
-  return (keys + kTurnedKeys - 1) / kTurnedKeys;
-}
-NAMESAKE_HOST_DEVICE constexpr int turned_block_bytes(int head_dim) {
-  return (head_dim + kOnesRows) * kRowBytes;
+NAMESAKE_HOST_DEVICE constexpr int turned_bytes(int head_dim, int keys) {
+  return head_dim * keys;  // without the ones, which follow
 }
 
 // The row of column `column` of head_dim, and the byte in its row of key `key`.
@@ -105,19 +105,30 @@ NAMESAKE_HOST_DEVICE constexpr int turned_position(int key) {
   return key / 16 * 16 + key % 8 / 2 * 4 + key % 16 / 8 * 2 + key % 2;
 }
 
-// Byte offset, in a turned tile, of (key, column).
-NAMESAKE_HOST_DEVICE constexpr uint32_t turned_offset(int head_dim, int key, int column) {
-  int position = turned_position(key) % kTurnedKeys;
-  return key / kTurnedKeys * turned_block_bytes(head_dim) +
-         swizzled(turned_row(column), position / kChunkBytes) + position % kChunkBytes;
+// Byte offset, in a turned tile of `keys` keys, of 16-byte chunk `chunk` of `row`.
+NAMESAKE_HOST_DEVICE constexpr uint32_t turned_chunk(int keys, int row, int chunk) {
+  return row / kCoreRows * kCoreRows * keys + chunk * kCoreBytes + row % kCoreRows * kChunkBytes;
+}
+// Of (key, column).
+NAMESAKE_HOST_DEVICE constexpr uint32_t turned_offset(int keys, int key, int column) {
+  const int position = turned_position(key);
+  return turned_chunk(keys, turned_row(column), position / kChunkBytes) + position % kChunkBytes;
 }
 
-// What to add to a descriptor's low word for step `k` (32 keys) of a turned tile, and (32 bytes of
-// head_dim) of a K-major tile of `rows` rows of `row_bytes`.
-NAMESAKE_HOST_DEVICE constexpr uint32_t turned_step(int head_dim, int k) {
-  constexpr int kSteps = kTurnedKeys / 32;
-  return (k / kSteps * turned_block_bytes(head_dim) + k % kSteps * 32) / kChunkBytes;
+// The descriptor of a turned tile at step 0, and what to add to its low word for step `k` (32 keys)
+// and for row `row`, a multiple of eight.
+NAMESAKE_HOST_DEVICE constexpr uint64_t turned_descriptor(uint32_t address, int keys) {
+  return (uint64_t{static_cast<uint32_t>(kCoreRows * keys / kChunkBytes)} << 32) |
+         descriptor_low(address, kCoreBytes);
 }
+NAMESAKE_HOST_DEVICE constexpr uint32_t turned_step(int k) {
+  return k * 2 * kCoreBytes / kChunkBytes;
+}
+NAMESAKE_HOST_DEVICE constexpr uint32_t turned_rows(int keys, int row) {
+  return turned_chunk(keys, row, 0) / kChunkBytes;
+}
+
+// What to add for step `k` (32 bytes of head_dim) of a K-major tile of `rows` rows of `row_bytes`.
 NAMESAKE_HOST_DEVICE constexpr uint32_t k_major_step8(int rows, int row_bytes, int k) {
   const int steps = row_bytes / 32;
   return (k / steps * rows * row_bytes + k % steps * 32) / kChunkBytes;

@@ -5,6 +5,7 @@
 
 #include "../problem.h"
 #include "../split.h"
+#include "ahead.h"
 #include "schedule.h"
 
 namespace namesake::attention::sm90 {
@@ -44,6 +45,7 @@ struct Params {
   // fp8 alone.
   int promote_blocks = 0;  // of keys, after which sums are promoted; 0: never
   float* sums = nullptr;   // promoted: [block of threads][consumer warpgroup][…], see fp8.cuh
+  Turned turned;           // V, where it was turned ahead
 };
 
 }  // namespace namesake::attention::sm90

@@ -180,8 +180,17 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   return plan;
 }
 
+// Turning V ahead costs a pass over V and pays once enough query rows share it; under a mask, of
+// which half the products are left, later (results/attention-tuning-fp8.json). Up to a head_dim of
+// 128 the kernel has shared memory's bandwidth to spare and turns V for nothing.
+bool turns_ahead(const Problem& p) {
+  const int64_t rows = int64_t{p.seqlen_q} * p.heads_q / max_of(p.heads_kv, 1);
+  return is_fp8(p.dtype) && p.head_dim > 128 && !p.v_transposed && !p.spare_workspace &&
+         p.key_splits == 1 && rows >= (p.causal ? 12288 : 4096) && turning_fits(p);
+}
+
 Plan plan(const Problem& p, const DeviceInfo& device) {
-  return plan_with(tile_for(p.dtype, p.head_dim, p.causal), p, device);
+  return plan_with(tile_for(p.dtype, p.head_dim, p.causal, turns_ahead(p)), p, device);
 }
 
 // The counter lies first: partials that overlap nothing of it are as aligned as the workspace.
@@ -190,7 +199,7 @@ size_t counter_bytes(const Plan& plan) {
 }
 
 size_t workspace_bytes(const Plan& plan) {
-  return counter_bytes(plan) + partials_bytes(plan.problem) + sums_bytes(plan);
+  return counter_bytes(plan) + sums_bytes(plan) + turned_bytes(plan) + partials_bytes(plan.problem);
 }
 
 int promote_blocks(const Plan& plan) {
@@ -205,6 +214,10 @@ int promote_blocks(const Plan& plan) {
 size_t sums_bytes(const Plan& plan) {
   if (promote_blocks(plan) == 0 || plan.tile.sums_shared()) return 0;
   return static_cast<size_t>(plan.grid) * plan.tile.sums_bytes();
+}
+
+size_t turned_bytes(const Plan& plan) {
+  return plan.tile.ahead ? turned_bytes(plan.problem, plan.tile.keys, plan.tile.head_dim) : 0;
 }
 
 std::string describe(const Plan& plan) {
@@ -229,6 +242,7 @@ std::string describe(const Plan& plan) {
   if (t.is_fp8()) {
     add("v_stages", t.v_stages);
     add("raw_stages", t.raw_stages);
+    add("ahead", t.ahead);
   }
   s += "; launch";
   add("grid", plan.grid);

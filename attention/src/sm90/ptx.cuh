@@ -92,6 +92,22 @@ NAMESAKE_DEVICE void tma_load(uint32_t destination, const CUtensorMap* map, uint
       : "memory");
 }
 
+// Bytes as they lie, without a map.
+NAMESAKE_DEVICE void bulk_load(uint32_t destination, const void* source, uint32_t bytes,
+                               uint32_t barrier, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1], %2, [%3], %4;" ::"r"(destination),
+      "l"(source), "r"(bytes), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
+NAMESAKE_DEVICE void bulk_store(void* destination, uint32_t source, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(destination),
+               "r"(source), "r"(bytes)
+               : "memory");
+}
+
 NAMESAKE_DEVICE void tma_store(const CUtensorMap* map, uint32_t source, int column, int row,
                                int head, int batch) {
   asm volatile(

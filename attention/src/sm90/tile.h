@@ -33,6 +33,7 @@ struct TileConfig {
   bool store_by_copy = true;   // whole rows leave through the tile's own Q unit by the copy engine
   // fp8 alone (fp8.cuh):
   int raw_stages = 0;  // buffers of V as it is loaded, before it is turned
+  bool ahead = false;  // V was turned by a kernel before this one (ahead.h): no raw stages
 
   constexpr bool operator==(const TileConfig&) const = default;
 
@@ -52,7 +53,7 @@ struct TileConfig {
   NAMESAKE_HOST_DEVICE constexpr int block_columns() const { return row_bytes() / bytes_of(dtype); }
   NAMESAKE_HOST_DEVICE constexpr int blocks() const { return head_dim / block_columns(); }
 
-  // Shared memory, in this order from a 1024-byte boundary: Q units, K stages, V stages, raw V
+  // Shared memory, in this order from a 1024-byte boundary: Q units, K stages, raw V stages, V
   // stages, promoted sums, control.
   NAMESAKE_HOST_DEVICE constexpr int q_unit_bytes() const {
     return blocks() * kGroupRows * row_bytes();
@@ -61,21 +62,21 @@ struct TileConfig {
     return blocks() * keys * row_bytes();
   }
   NAMESAKE_HOST_DEVICE constexpr int v_stage_bytes() const {
-    return is_fp8() ? turned_blocks(keys) * turned_block_bytes(head_dim) : kv_stage_bytes();
+    return is_fp8() ? turned_bytes(head_dim + kOnesRows, keys) : kv_stage_bytes();
   }
   NAMESAKE_HOST_DEVICE constexpr int q_offset() const { return 0; }
   NAMESAKE_HOST_DEVICE constexpr int k_offset() const { return q_units * q_unit_bytes(); }
-  NAMESAKE_HOST_DEVICE constexpr int v_offset() const {
+  NAMESAKE_HOST_DEVICE constexpr int raw_offset() const {
     return k_offset() + stages * kv_stage_bytes();
   }
-  NAMESAKE_HOST_DEVICE constexpr int raw_offset() const {
-    return v_offset() + v_stages * v_stage_bytes();
+  NAMESAKE_HOST_DEVICE constexpr int v_offset() const {
+    return raw_offset() + raw_stages * kv_stage_bytes();
   }
   // fp8: the promoted sums, where there is room for them.
   NAMESAKE_HOST_DEVICE constexpr int sums_bytes() const { return rows() * head_dim * 4; }
   NAMESAKE_HOST_DEVICE constexpr bool sums_shared() const { return is_fp8() && head_dim <= 128; }
   NAMESAKE_HOST_DEVICE constexpr int sums_offset() const {
-    return raw_offset() + raw_stages * kv_stage_bytes();
+    return v_offset() + v_stages * v_stage_bytes();
   }
   NAMESAKE_HOST_DEVICE constexpr int control_offset() const {
     return sums_offset() + (sums_shared() ? sums_bytes() : 0);
@@ -92,20 +93,24 @@ inline constexpr int kSharedLimit = 232448;
 
 // The tile for a problem's dtype, head_dim and mask; nothing else may enter, so that a sequence has
 // the same bits alone and in a batch.
-constexpr TileConfig tile_for(DType dtype, int head_dim, bool causal) {
+// `ahead` changes who turns V of an fp8 tile of head_dim 256, and none of its bits.
+constexpr TileConfig tile_for(DType dtype, int head_dim, bool causal, bool ahead = false) {
   TileConfig t;
   t.dtype = dtype;
   t.causal = causal;
   if (is_fp8(dtype)) {
     t.raw_stages = 2, t.turns = false;
-    t.producer_registers = 56;  // turning V takes more than asking for copies
+    t.producer_registers = 56;
     t.store_by_copy = false;
     if (head_dim <= 64) {
       t.head_dim = 64, t.groups = 3, t.keys = 128, t.q_units = 6;
     } else if (head_dim <= 128) {
       t.head_dim = 128, t.groups = 3, t.keys = 96, t.q_units = 6, t.producer_registers = 32;
     } else {
-      t.head_dim = 256, t.groups = 2, t.keys = 96, t.q_units = 2;
+      // The consumers need all but what the producers cannot do without.
+      t.head_dim = 256, t.groups = 2, t.keys = 128, t.q_units = 2, t.producer_registers = 24;
+      t.ahead = ahead;
+      if (ahead) t.raw_stages = 0;
     }
     return t;
   }
@@ -122,9 +127,9 @@ constexpr TileConfig tile_for(DType dtype, int head_dim, bool causal) {
 
 // A kernel's template argument is a type, for nvcc's host stubs cannot name a constant of class
 // type.
-template <DType kType, int kHeadDim, bool kCausal>
+template <DType kType, int kHeadDim, bool kCausal, bool kAhead = false>
 struct Shape {
-  static constexpr TileConfig kTile = tile_for(kType, kHeadDim, kCausal);
+  static constexpr TileConfig kTile = tile_for(kType, kHeadDim, kCausal, kAhead);
 };
 
 }  // namespace namesake::attention::sm90

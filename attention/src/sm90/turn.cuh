@@ -23,7 +23,8 @@ __device__ __forceinline__ uint32_t kept_bytes(int inside, int t) {
 //
 // A unit is sixteen keys of 32 columns: one load, one store. This warp has every second sixteen.
 // All loops are unrolled, and an address is a lane's base with constants added and, for the swizzle
-// of another chunk, bits flipped: two warps must keep up with all the others, in few registers.
+// of another chunk it loads, bits flipped: two warps must keep up with all the others, in few
+// registers.
 template <TileConfig T, bool kCut>
 __device__ __forceinline__ void turn_rows(uint32_t from, uint32_t to, int warp, int inside) {
   constexpr int kPairs = T.head_dim / 32;  // of 16-byte chunks of a key: the units of sixteen keys
@@ -36,7 +37,7 @@ __device__ __forceinline__ void turn_rows(uint32_t from, uint32_t to, int warp, 
 
   const uint32_t key = warp * 16 + matrix % 2 * 8 + row;
   const uint32_t load_base = from + swizzled_in(T.row_bytes(), key, matrix / 2);
-  const uint32_t store_base = to + swizzled(matrix * 8 + row, warp);
+  const uint32_t store_base = to + turned_chunk(T.keys, matrix * 8 + row, warp);
 
   uint32_t loaded[2][kAhead][4];
   auto load = [&](int first) {
@@ -65,8 +66,7 @@ __device__ __forceinline__ void turn_rows(uint32_t from, uint32_t to, int warp, 
 #pragma unroll
         for (uint32_t& word : turned) word &= kept;
       }
-      ptx::stmatrix((store_base ^ (sixteen % 4 * kPairBytes)) +
-                        sixteen / 4 * turned_block_bytes(T.head_dim) + pair * 32 * kRowBytes,
+      ptx::stmatrix(store_base + turned_chunk(T.keys, pair * 32, sixteen * kTurningWarps),
                     turned[0], turned[1], turned[2], turned[3]);
     }
   }
@@ -82,7 +82,7 @@ __device__ __forceinline__ void turn_columns(uint32_t from, uint32_t to, int war
   const int column = warp * 32 + column_of_lane(threadIdx.x % 32);
   // The swizzle of chunk c is that of chunk 0 with c's bits flipped.
   const uint32_t load_base = from + swizzled_in(kBox, column, 0);
-  const uint32_t store_base = to + swizzled(turned_row(column), 0);
+  const uint32_t store_base = to + turned_chunk(T.keys, turned_row(column), 0);
 #pragma unroll
   for (int more = 0; more < T.head_dim; more += 32 * kTurningWarps) {
 #pragma unroll
@@ -105,9 +105,8 @@ __device__ __forceinline__ void turn_columns(uint32_t from, uint32_t to, int war
 #pragma unroll
           for (int t = 0; t < 4; ++t) turned[t] &= kept_bytes(inside - chunk * 16, t);
         }
-        ptx::store_shared16((store_base ^ (chunk % 8 * kChunkBytes)) +
-                                chunk / 8 * turned_block_bytes(T.head_dim) + more * kRowBytes,
-                            turned[0], turned[1], turned[2], turned[3]);
+        ptx::store_shared16(store_base + turned_chunk(T.keys, more, chunk), turned[0], turned[1],
+                            turned[2], turned[3]);
       }
     }
   }

@@ -113,6 +113,34 @@ TEST(Choice, Fp8PromotesInAWorkspaceOnlyWhereSharedMemoryHasNoRoom) {
   }
 }
 
+TEST(Choice, Fp8TurnsVAheadWhereEnoughRowsShareItAndWorkspaceIsNotSpared) {
+  test::Case c = plain();
+  c.dtype = DType::e4m3;
+  c.head_dim = 256;
+  c.batch = 3;
+  c.heads_q = 4;
+  c.heads_kv = 2;
+  c.seqlen_kv = 1000;
+  const auto workspace = [&](int64_t seqlen_q, bool causal) {
+    c.seqlen_q = seqlen_q;
+    c.causal = causal;
+    Plan plan;
+    EXPECT_TRUE(choose(c, kHopper, plan).ok());
+    return plan.workspace_bytes();
+  };
+  // Each head of V in whole blocks of 128 keys.
+  constexpr size_t kTurned = 3 * 2 * 1024 * 256;
+  EXPECT_LT(workspace(2047, false), kTurned);
+  EXPECT_GE(workspace(2048, false), kTurned);
+  EXPECT_LT(workspace(6143, true), kTurned);
+  EXPECT_GE(workspace(6144, true), kTurned);
+  c.spare_workspace = true;
+  EXPECT_LT(workspace(6144, true), kTurned);
+  c.spare_workspace = false;
+  c.head_dim = 128;
+  EXPECT_LT(workspace(6144, true), kTurned);
+}
+
 TEST(Choice, ATransposedVMayNotBePacked) {
   test::Case c = plain();
   c.dtype = DType::e4m3;

@@ -179,7 +179,10 @@ TEST(HopperFragment, IsStoredWhereTheLayoutWantsIt) {
 constexpr int kHeadDims[] = {64, 128, 256};
 
 std::vector<TileConfig> tiles_of_fp8() {
-  return tiles({DType::e4m3, DType::e5m2});
+  std::vector<TileConfig> all = tiles({DType::e4m3, DType::e5m2});
+  for (TileConfig t : std::vector(all))
+    all.push_back(tile_for(t.dtype, t.head_dim, t.causal, true));
+  return all;
 }
 
 TEST(HopperTile, OfFp8FitsSharedMemoryAndRegisters) {
@@ -191,11 +194,21 @@ TEST(HopperTile, OfFp8FitsSharedMemoryAndRegisters) {
     EXPECT_EQ(t.keys % 32, 0);
     EXPECT_LE(t.keys, 224);  // what the suite's bounds reckon with
     EXPECT_GE(t.q_units, t.groups);
-    EXPECT_GE(t.raw_stages, 1);
-    EXPECT_EQ(t, tile_for(t.dtype, t.head_dim, t.causal));
-    for (int offset : {t.q_offset(), t.k_offset(), t.v_offset(), t.raw_offset(), t.q_unit_bytes(),
-                       t.kv_stage_bytes(), t.v_stage_bytes(), turned_block_bytes(t.head_dim)})
-      EXPECT_EQ(offset % kTileAlignment, 0);
+    EXPECT_EQ(t.raw_stages == 0, t.ahead);
+    EXPECT_EQ(t, tile_for(t.dtype, t.head_dim, t.causal, t.ahead));
+    for (int offset :
+         {t.q_offset(), t.k_offset(), t.raw_offset(), t.q_unit_bytes(), t.kv_stage_bytes()})
+      EXPECT_EQ(offset % kTileAlignment, 0);  // these are swizzled
+    for (int offset : {t.v_offset(), t.v_stage_bytes()}) EXPECT_EQ(offset % kCoreBytes, 0);
+  }
+}
+
+TEST(HopperTile, TurningVAheadKeepsWhatDecidesTheBits) {
+  for (TileConfig t : tiles_of_fp8()) {
+    const TileConfig other = tile_for(t.dtype, t.head_dim, t.causal, !t.ahead);
+    EXPECT_EQ(t.keys, other.keys);
+    EXPECT_EQ(t.groups, other.groups);
+    EXPECT_EQ(t.sums_shared(), other.sums_shared());
   }
 }
 
@@ -218,13 +231,12 @@ TEST(HopperTurned, EachElementHasItsOwnPlaceAndTheOnesHaveTheRest) {
       std::set<uint32_t> places;
       for (int key = 0; key < keys; key++)
         for (int column = 0; column < head_dim; column++)
-          places.insert(turned_offset(head_dim, key, column));
+          places.insert(turned_offset(keys, key, column));
       EXPECT_EQ(places.size(), static_cast<size_t>(keys) * head_dim);
-      for (uint32_t place : places) {
-        ASSERT_LT(place, static_cast<uint32_t>(turned_blocks(keys) * turned_block_bytes(head_dim)));
-        ASSERT_LT(place % turned_block_bytes(head_dim),
-                  static_cast<uint32_t>(head_dim * kRowBytes));
-      }
+      EXPECT_EQ(*places.rbegin() + 1, static_cast<uint32_t>(turned_bytes(head_dim, keys)));
+      // The rows of ones lie behind: where head_dim's next rows would.
+      EXPECT_EQ(turned_chunk(keys, head_dim, 0),
+                static_cast<uint32_t>(turned_bytes(head_dim, keys)));
     }
   }
 }
@@ -277,9 +289,10 @@ TEST(HopperDescriptor, NamesTheBytesOfQAndKInEachStepOfFp8) {
 }
 
 // What the product reads at (row n, byte k) of a step, for each k of the step and each row.
-uint32_t turned_byte(int head_dim, int step, int row, int k) {
-  const Descriptor d = decoded(descriptor8(turned_step(head_dim, step), kRowBytes));
-  return hardware_swizzle_of(128, d.start + row / 8 * d.stride + row % 8 * kRowBytes + k);
+uint32_t turned_byte(int keys, int step, int row, int k) {
+  const Descriptor d = decoded(turned_descriptor(0, keys) + turned_step(step));
+  EXPECT_EQ(d.swizzle, 0u);
+  return d.start + row / 8 * d.stride + k / 16 * d.leading + row % 8 * 16 + k % 16;
 }
 
 // The key in byte k of a step of the A operand, m64nNk32: a thread's words a0 … a3 hold bytes
@@ -301,8 +314,8 @@ TEST(HopperTurned, ProductsMeetEachKeyWithItsProbability) {
       for (int step = 0; step < keys / 32; step++)
         for (int k = 0; k < 32; k++)
           for (int column = 0; column < head_dim; column++)
-            ASSERT_EQ(turned_byte(head_dim, step, turned_row(column), k),
-                      turned_offset(head_dim, packed_key(step, k), column));
+            ASSERT_EQ(turned_byte(keys, step, turned_row(column), k),
+                      turned_offset(keys, packed_key(step, k), column));
     }
   }
 }
@@ -353,7 +366,7 @@ Word permuted(const Word& a, const Word& b, std::array<int, 4> order) {
 void expect_turned(const Memory& turned, int head_dim, int keys) {
   for (int key = 0; key < keys; key++) {
     for (int column = 0; column < head_dim; column++) {
-      const auto found = turned.find(turned_offset(head_dim, key, column));
+      const auto found = turned.find(turned_offset(keys, key, column));
       ASSERT_NE(found, turned.end());
       ASSERT_EQ(found->second, key * 256 + column);
     }
@@ -379,8 +392,7 @@ TEST(HopperTurned, RowsAreTurnedByMatricesOfTwoColumnsAnElement) {
             from[lane] = pair / pairs * keys * bytes +
                          swizzled_in(bytes, sixteen * 16 + matrix % 2 * 8 + row,
                                      pair % pairs * 2 + matrix / 2);
-            to[lane] = sixteen / 8 * turned_block_bytes(head_dim) +
-                       swizzled(pair * 32 + matrix * 8 + row, sixteen % 8);
+            to[lane] = turned_chunk(keys, pair * 32 + matrix * 8 + row, sixteen);
           }
           for (int lane = 0; lane < 32; lane++) {
             std::array<Word, 4> w;
@@ -413,8 +425,7 @@ TEST(HopperTurned, ColumnsAreTurnedByHalfWords) {
           const int chunks = box / kChunkBytes;
           const uint32_t from = (swizzled_in(box, column, 0) ^ (chunk % chunks * kChunkBytes)) +
                                 chunk / chunks * head_dim * box;
-          const uint32_t to = (swizzled(turned_row(column), 0) ^ (chunk % 8 * kChunkBytes)) +
-                              chunk / 8 * turned_block_bytes(head_dim);
+          const uint32_t to = turned_chunk(keys, turned_row(column), chunk);
           std::array<Word, 4> w;
           for (int i = 0; i < 16; i++) w[i / 4][i % 4] = raw.at(from + i);
           const Word out[] = {

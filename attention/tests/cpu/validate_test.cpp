@@ -89,6 +89,8 @@ TEST(Validate, EachMistakeHasItsSentence) {
        [](Forward& f) { f.v_transposed = true; }},
       {"promote_keys is -1 and dtype is bf16: only fp8 has sums to promote, leave it 0",
        [](Forward& f) { f.promote_keys = kNeverPromote; }},
+      {"spare_workspace is true and dtype is bf16: only fp8 has workspace to spare",
+       [](Forward& f) { f.spare_workspace = true; }},
       {"dtype is 77, which names no element type",
        [](Forward& f) { f.dtype = static_cast<DType>(77); }},
       {"q is null: give its address", [](Forward& f) { f.q.data = nullptr; }},

@@ -473,6 +473,38 @@ std::string v_lies_either_way(Arena& arena) {
   return complaints;
 }
 
+std::string v_is_turned_either_way(Arena& arena) {
+  std::string complaints;
+  for (int64_t head_dim : {136, 200, 256}) {
+    for (bool causal : {false, true}) {
+      Sum sums[2];
+      for (bool spare : {false, true}) {
+        arena.reset();
+        Case c = in_fp8<packed_sample, DType::e4m3>(head_dim, causal);
+        c.heads_q = 48;
+        c.heads_kv = 2;
+        c.scales = Scales::none;  // they would be made from the case's name
+        const Stage stage(arena, c, nullptr);
+        Forward call = stage.call;
+        call.spare_workspace = spare;
+        Ready r;
+        if (!ready(stage, call, Kernel::hopper, r)) return "";  // not this device's
+        if ((r.plan.describe().find("ahead=1") == std::string::npos) != spare)
+          complaints += "spare_workspace does not decide; ";
+        Sum* sum = arena.take<Sum>(1);
+        check(cudaMemset(sum, 0, sizeof(Sum)), "clearing");
+        stage.poison_outputs(nullptr);
+        r.run(nullptr);
+        stage.add_checksum_of_outputs(sum, nullptr);
+        sums[spare] = read(sum);
+      }
+      if (sums[0] != sums[1])
+        complaints += "other bits at head_dim " + std::to_string(head_dim) + "; ";
+    }
+  }
+  return complaints;
+}
+
 template <Case (*kMake)(int64_t, bool)>
 std::string empty_calls_do_nothing(Arena& arena) {
   std::string complaints;
@@ -620,6 +652,7 @@ const std::vector<Behaviour>& behaviours() {
       {"fp8: a sequence whose keys are in three parts gives the same bits alone and packed",
        sequences_are_the_same_alone<in_fp8<divided_sample, DType::e4m3>>},
       {"fp8: v gives the same bits in rows and transposed", v_lies_either_way},
+      {"fp8: v gives the same bits turned ahead and in the kernel", v_is_turned_either_way},
       {"fp8: a captured call replays", graphs_replay<in_fp8<packed_sample, DType::e4m3>>},
       {"fp8: four threads share a kernel on four streams",
        threads_share_a_plan<in_fp8<sample, DType::e5m2>>},

@@ -475,6 +475,7 @@ std::string Case::name() const {
   if (scales != Scales::none) text += scales == Scales::per_tensor ? " scaled" : " scaled by head";
   if (v_transposed) text += " v transposed";
   if (promote_keys == kNeverPromote) text += " never promoted";
+  if (spare_workspace) text += " spare workspace";
   if (promote_keys > 0) text += " promoted " + std::to_string(promote_keys);
   return text;
 }
@@ -632,6 +633,7 @@ Forward forward_of(const Case& c, const Layouts& layouts) {
   f.o_dtype = c.o_dtype;
   f.v_transposed = c.v_transposed;
   f.promote_keys = c.promote_keys;
+  f.spare_workspace = c.spare_workspace;
   const auto scale = [&](uintptr_t i, int64_t heads, bool by_head) {
     const auto* data = static_cast<const float*>(somewhere(i));
     // Neither order is the densest there is.

@@ -45,6 +45,7 @@ struct Case {
   float o_scale = 16;
   bool v_transposed = false;
   int64_t promote_keys = 0;
+  bool spare_workspace = false;
   Fill q, k, v;                   // their seeds are made from the name
   bool scores_are_exact = false;  // whatever their size, the tensor cores lose none of their bits
   std::vector<Poke> pokes;

@@ -262,6 +262,39 @@ void add_splits(Grid& grid) {
   });
 }
 
+// So many query rows to a head of V that it is turned by a kernel of its own, or would be.
+void add_ahead(Grid& grid) {
+  grid.each({136, 192, 200, 256}, [&](Case c) {
+    c.group = "turned ahead";
+    c.batch = 2;
+    c.heads_q = 48;
+    c.heads_kv = 2;
+    c.seqlen_q = 517;
+    for (int64_t keys : {1, 31, 128, 801}) {
+      c.seqlen_kv = keys;
+      grid.add(c);
+    }
+    c.promote_keys = 256;
+    for (Layout layout : {Layout::bhsd, Layout::slices, Layout::gaps, Layout::broadcast_heads,
+                          Layout::broadcast_batch}) {
+      c.layout = layout;
+      grid.add_plain(c);
+    }
+    c.layout = Layout::bshd;
+    c.spare_workspace = true;
+    grid.add_plain(c);
+    c.spare_workspace = false;
+    c.group = "turned ahead, varlen";
+    c.lengths_q = {517, 64, 1, 300, 0};
+    c.lengths_kv = {801, 128, 700, 129, 50};
+    c.batch = 5;
+    for (Lengths lengths : {Lengths::packed, Lengths::padded}) {
+      c.lengths = lengths;
+      grid.add_plain(c);
+    }
+  });
+}
+
 // What the tensor cores' short sums do to many keys.
 void add_promotion(Grid& grid) {
   grid.each({64, 128, 256}, [&](Case c) {
@@ -376,6 +409,7 @@ std::vector<Case> fp8_cases() {
   add_layouts(grid, [](const Case& c) { return c.dtype != DType::e5m2 && !c.causal; });
   add_values(grid);
   add_splits(grid);
+  add_ahead(grid);
   add_promotion(grid);
   add_bugs(grid);
   return std::move(grid.cases);
