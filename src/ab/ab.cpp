@@ -37,15 +37,20 @@ Result<Outcome> run(const RunRequest& request) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
   session::Outcome session;
+  bool served = true;
   {
     TRY_ASSIGN(Service service,
                Service::start(folder.path(), request.settings, request.kernels, request.seconds));
     TRY_ASSIGN(session, session::run(request.command, options));
+    served = service.alive();
   }
   report::Live live =
       judge(read_launched(folder.path() / "live"), request.settings.a, request.settings.b);
   live.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   live.date = utc_now();
+  if (!served)
+    live.notes.push_back(
+        "the process that makes the other builds was killed: what was loaded later ran as loaded");
   if (!session.still_running.empty()) {
     folder.keep();
     live.notes.push_back(

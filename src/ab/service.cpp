@@ -138,6 +138,13 @@ Result<Service> Service::start(const fs::path& folder, const Settings& settings,
   return Service(child);
 }
 
+// Whoever looks after our children may have seen its end already; then there is none to wait for.
+bool Service::alive() const {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0;
+}
+
 Service::~Service() {
   if (process_ <= 0) return;
   ::kill(process_, SIGTERM);

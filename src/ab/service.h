@@ -21,6 +21,9 @@ class Service {
   Service& operator=(Service&&) = delete;
   ~Service();
 
+  // Is it still there? It ends with this object and not before, unless it was killed.
+  bool alive() const;
+
  private:
   explicit Service(pid_t process) : process_(process) {}
   pid_t process_;

@@ -234,6 +234,14 @@ static void step(const char* what, char** argv) {
     int status = 0;
     waitpid(child, &status, 0);
     if (status != 0) exit(9);
+  } else if (strcmp(what, "killservice") == 0) { /* the tool's other child */
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", getppid(), getppid());
+    FILE* file = fopen(path, "r");
+    int child;
+    while (file && fscanf(file, "%d", &child) == 1)
+      if (child != getpid()) kill(child, SIGKILL);
+    if (file) fclose(file);
   } else if (strcmp(what, "killtool") == 0) {
     kill(getppid(), SIGKILL);
   } else if (strcmp(what, "strayend") == 0) {

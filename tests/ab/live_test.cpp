@@ -119,6 +119,14 @@ TEST_F(AbLive, WithoutTheToolTheApplicationGoesOn) {
   EXPECT_EQ(launched().treated + launched().untreated, 600);
 }
 
+TEST_F(AbLive, WithoutTheMakerOfBuildsTheApplicationGoesOnAndTheReportSaysSo) {
+  Completed done =
+      call({}, application("dlsym", "module", {"launches=300", "sleep=1500", "then=killservice"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(kernel().launches, 600);
+  EXPECT_NE(done.err.find("was killed"), std::string::npos) << done.err;
+}
+
 TEST_F(AbLive, EventsThatNeverPassAreNotMadeForEver) {
   environment = {"FAKE_STUCK=1"};
   Completed done =
