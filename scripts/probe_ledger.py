@@ -4,6 +4,7 @@ NVRTC and nvJitLink that are given with --from come into both too.
 
     scripts/probe_ledger.py                         probe all of them, then write both
     scripts/probe_ledger.py --from FILE...          the same from reports made before by probe --json
+    scripts/probe_ledger.py --more FILE...          these beside what results/probe.json holds
     scripts/probe_ledger.py --docs                  the table alone, from results/probe.json
     scripts/probe_ledger.py --check                 exit 1 if the table is not what the file gives
     --assembler WISH --arch SM,...                  as namesake probe takes them; --namesake PATH
@@ -40,8 +41,9 @@ def run_probe(tool, assembler, architectures):
     return reports
 
 
-def merged(reports):
-    programs = {}
+def merged(reports, known=()):
+    """The reports' programs, beside those of a ledger."""
+    programs = {(program["kind"], program["version"]): program for program in known}
     for report in reports:
         for program in report["programs"]:
             kept = programs.setdefault((program["kind"], program["version"]), {
@@ -174,13 +176,16 @@ def main():
     parser.add_argument("--assembler", default="all")
     parser.add_argument("--arch", default="sm_80")
     parser.add_argument("--from", nargs="+", dest="reports")
+    parser.add_argument("--more", nargs="+")
     parser.add_argument("--docs", action="store_true")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if not arguments.docs and not arguments.check:
-        reports = [json.loads(pathlib.Path(file).read_text()) for file in arguments.reports] if arguments.reports else \
+        files = arguments.reports or arguments.more
+        reports = [json.loads(pathlib.Path(file).read_text()) for file in files] if files else \
             run_probe(arguments.namesake, arguments.assembler, arguments.arch)
-        LEDGER.write_text(written(merged(reports)))
+        known = json.loads(LEDGER.read_text())["programs"] if arguments.more else ()
+        LEDGER.write_text(written(merged(reports, known)))
     docs = DOCS.read_text()
     fresh = with_section(docs, json.loads(LEDGER.read_text()))
     if arguments.check:
