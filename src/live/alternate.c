@@ -12,6 +12,7 @@
  * that, and would hang. A launch of the other build that the driver refuses is made again as
  * loaded.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,33 @@ static int into_graph(const struct launch* launch) {
 
 /* --- shapes --- */
 
+/* In the records: a kernel that is loaded again, or in another context, goes on in its entries. */
+static int entry_for(const struct function* function, const struct launch* launch,
+                     uint32_t* index) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  struct ns_live_record* all = record();
+  struct ns_live_shape wanted = {.kernel = (uint32_t)function->index,
+                                 .shared = launch->shared,
+                                 .attributes = launch->attributes};
+  memcpy(wanted.grid, launch->grid, sizeof wanted.grid);
+  memcpy(wanted.block, launch->block, sizeof wanted.block);
+  pthread_mutex_lock(&lock);
+  int found = all->shapes < NS_LIVE_SHAPES;
+  if (found) {
+    for (*index = 0; *index < all->shapes; ++*index)
+      if (memcmp(record_shape(*index), &wanted, offsetof(struct ns_live_shape, launches)) == 0)
+        break;
+    if (*index == all->shapes) {
+      *record_shape(*index) = wanted;
+      all->shapes++;
+    }
+  } else {
+    all->lost++;
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
 static struct shape* shape_of(struct function* function, const struct launch* launch) {
   struct shape** list =
       &function
@@ -79,15 +107,8 @@ static struct shape* shape_of(struct function* function, const struct launch* la
     *list = each;
     return each;
   }
-  struct ns_live_record* all = record();
-  uint32_t index = function->index == NO_INDEX
-                       ? NS_LIVE_SHAPES
-                       : __atomic_fetch_add(&all->shapes, 1, __ATOMIC_RELAXED);
-  if (index >= NS_LIVE_SHAPES) {
-    __atomic_store_n(&all->shapes, NS_LIVE_SHAPES, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&all->lost, 1, __ATOMIC_RELAXED);
-    return NULL;
-  }
+  uint32_t index = 0;
+  if (!entry_for(function, launch, &index)) return NULL;
   struct shape* shape = calloc(1, sizeof *shape);
   if (!shape) return NULL;
   memcpy(shape->grid, launch->grid, sizeof shape->grid);
@@ -95,16 +116,13 @@ static struct shape* shape_of(struct function* function, const struct launch* la
   shape->shared = launch->shared;
   shape->attributes = launch->attributes;
   shape->index = (int32_t)index;
+  /* A kernel that is loaded again must not begin as it has begun before. */
+  static uint64_t count;
   shape->random = board()->seed ^ hash_text(function->symbol) ^
-                  hash_bytes(shape->grid, 3 * sizeof shape->grid[0]) ^ index;
+                  hash_bytes(shape->grid, sizeof shape->grid) ^
+                  __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED) << 32;
   shape->next = *list;
   *list = shape;
-  struct ns_live_shape* entry = record_shape(index);
-  memcpy(entry->grid, launch->grid, sizeof entry->grid);
-  memcpy(entry->block, launch->block, sizeof entry->block);
-  entry->shared = launch->shared;
-  entry->attributes = launch->attributes;
-  entry->kernel = (uint32_t)function->index;
   return shape;
 }
 
@@ -173,7 +191,7 @@ static struct decision decide(struct function* function, const struct launch* la
   struct decision decision = {function->handle, 0, 0, 0, 0, 0, 0};
   struct shape* shape = shape_of(function, launch);
   if (!shape) return decision;
-  record_shape((uint32_t)shape->index)->launches++; /* no other function has it */
+  __atomic_fetch_add(&record_shape((uint32_t)shape->index)->launches, 1, __ATOMIC_RELAXED);
   if (pair && !shape->fits) shape->fits = fits(function, launch) ? 1 : 2;
   if (pair && shape->fits == 2) {
     __atomic_fetch_add(&record_of(function)->not_resident, 1, __ATOMIC_RELAXED);

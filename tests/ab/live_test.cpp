@@ -73,7 +73,11 @@ TEST_F(AbLive, WhoeverLoadsAndUnloadsForLongIsStillFollowed) {
       call({}, application("dlsym", "module", {"launches=20000", "unload=1", "sleep=0"}));
   EXPECT_EQ(done.exit_status, 0) << done.err;
   EXPECT_EQ(live().unknown, 0);
+  EXPECT_EQ(live().notes, std::vector<std::string>());
   EXPECT_EQ(kernel().launches, 20000);
+  EXPECT_EQ(kernel().shapes.size(), 1u);
+  EXPECT_GT(kernel().launches_of_b, 8000);
+  EXPECT_LT(kernel().launches_of_b, 12000);
 }
 
 TEST_F(AbLive, WhileAnotherThreadCapturesLaunchesAlternateAndAreTimed) {
