@@ -177,6 +177,11 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   plan.section_heads = heads > 0 ? section_heads(heads, group, plan.row_tiles, plan.grid, waves,
                                                  kv_bytes, kSectionBytes)
                                  : 1;
+  // Each section ends in its cut tiles, and where sections are as long as the grid is wide,
+  // striding gives all of those to the same few blocks.
+  if (plan.order == Order::strided && !p.causal && plan.section_heads < heads &&
+      p.seqlen_q % tile.rows() != 0)
+    plan.order = Order::counted;
   return plan;
 }
 

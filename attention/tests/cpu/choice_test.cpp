@@ -141,6 +141,26 @@ TEST(Choice, Fp8TurnsVAheadWhereEnoughRowsShareItAndWorkspaceIsNotSpared) {
   EXPECT_LT(workspace(6144, true), kTurned);
 }
 
+// 2,048 rows are ten tiles of 192 and a cut one; twelve heads of them are as many as there are
+// multiprocessors.
+TEST(Choice, CutTilesOfManySectionsAreCountedOut) {
+  test::Case c = plain();
+  c.dtype = DType::e4m3;
+  c.batch = 4;
+  c.heads_q = c.heads_kv = 32;
+  c.head_dim = 128;
+  const auto order = [&](int64_t length) {
+    c.seqlen_q = c.seqlen_kv = length;
+    Plan plan;
+    EXPECT_TRUE(choose(c, kHopper, plan).ok());
+    const std::string text = plan.describe();
+    return text.substr(text.find(" order="), 8);
+  };
+  EXPECT_EQ(order(2048), " order=2");
+  EXPECT_EQ(order(1920), " order=0");  // none is cut
+  EXPECT_EQ(order(1000), " order=0");  // one section: the cut tiles come last
+}
+
 TEST(Choice, ATransposedVMayNotBePacked) {
   test::Case c = plain();
   c.dtype = DType::e4m3;
