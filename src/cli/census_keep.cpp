@@ -43,11 +43,6 @@ Result<int> check_text(const CensusOptions& common, const std::string& file, con
   return check.discrepancies.empty() ? 0 : 1;
 }
 
-std::string ratio_words(const report::CensusRatio& ratio) {
-  return fmt::format("{:+.1f}% ({:+.1f} … {:+.1f})", 100 * (ratio.mean - 1), 100 * (ratio.least - 1),
-                     100 * (ratio.most - 1));
-}
-
 // " (sgemm, n_body and 4 more)"; "" for none.
 std::string some(const report::Census& census, const std::set<int64_t>& kernels) {
   constexpr size_t kMost = 3;
@@ -95,7 +90,7 @@ std::string five_lines(const report::Census& census, const std::string& version,
   out += fmt::format("with no name involved, {} of {} builds have other code than by {}{}{}\n", upgrade.other_code, upgrade.compared, before,
                      some(census, upgrade.with_other_code),
                      upgrade.other_code == 0 ? ""
-                                             : fmt::format("; registers {}, code size {}", ratio_words(upgrade.registers), ratio_words(upgrade.code)));
+                                             : fmt::format("; registers {}, code size {}", report::shown_ratio(upgrade.registers), report::shown_ratio(upgrade.code)));
   out += fmt::format("spills: {} more, {} fewer\n", or_none(upgrade.spills_gained), or_none(upgrade.spills_lost));
   std::set<int64_t> vary = varying(census, level, to), ended, dead;
   for (int64_t kernel : varying(census, level, to - 1)) {

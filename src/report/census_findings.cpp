@@ -56,6 +56,11 @@ bool reacts(const CensusPoint& point) {
   return point.reaction == Reaction::different;
 }
 
+std::string percent(double ratio) {
+  double change = 100 * (ratio - 1);
+  return fmt::format("{}{:.1f}%", change < 0 ? "−" : "+", change < 0 ? -change : change);
+}
+
 }  // namespace
 
 int64_t ReactionCount::asked() const {
@@ -183,6 +188,13 @@ std::vector<Casualty> casualties(const Census& census, int64_t opt_level) {
     }
   }
   return result;
+}
+
+std::string shown_ratio(const CensusRatio& ratio) {
+  if (ratio.count == 0) return "";
+  if (ratio.count == 1) return percent(ratio.mean);
+  return fmt::format("{} ({} … {})", percent(ratio.mean), percent(ratio.least),
+                     percent(ratio.most));
 }
 
 Upgrade upgrade(const Census& census, int64_t opt_level, int64_t from, int64_t to) {

@@ -48,6 +48,7 @@ struct CensusRatio {
   double mean = 1, least = 1, most = 1;  // geometric
   int64_t count = 0;
 };
+std::string shown_ratio(const CensusRatio&);  // "−1.2% (−20.0% … +33.3%)"; "" of none
 // Treated over untreated, of the points that differ, on one architecture (or on all) by one
 // assembler (or by all).
 struct CensusRatios {

@@ -14,19 +14,6 @@ namespace {
 
 constexpr size_t kMostRows = 24;  // of one table, unless verbose
 
-std::string percent(double ratio) {
-  double change = 100 * (ratio - 1);
-  return fmt::format("{}{:.1f}%", change < 0 ? "−" : "+", change < 0 ? -change : change);
-}
-
-// "−1.2% (−20.0% … +33.3%)"
-std::string shown_ratio(const CensusRatio& ratio) {
-  if (ratio.count == 0) return "";
-  if (ratio.count == 1) return percent(ratio.mean);
-  return fmt::format("{} ({} … {})", percent(ratio.mean), percent(ratio.least),
-                     percent(ratio.most));
-}
-
 class CensusPage {
  public:
   CensusPage(const Census& census, const TextStyle& style)
@@ -92,8 +79,10 @@ class CensusPage {
 
   void by_kernel() {
     page_.heading("kernel × architecture, over the releases");
-    page_.line("= same  ≠ different  ≠ 12.4+ since 12.4, the same before  ? lottery  ✗ not built  · not expressible here", Tone::dim, 2,
-               2);
+    page_.line(
+        "= same  ≠ different  ≠ 12.4+ since 12.4, the same before  ? lottery  ✗ not built  · not "
+        "expressible here",
+        Tone::dim, 2, 2);
     std::vector<Column> columns = {{"kernel", false, 0, 24}};
     for (const std::string& name : c_.architectures) columns.push_back({name, false, 0, 7, true});
     Table table(columns);
