@@ -107,11 +107,14 @@ def releases(found, all_versions):
 def of_a_library(program):
     """One sentence on a library that carries an assembler."""
     searches = [search for search in program["searches"] if not search["failure"]]
-    kernels = ", ".join(sorted({f"{search['kernel']} on {search['architecture']}" for search in searches}))
-    parts = [f"{max(search[how] for search in searches):,} {what}" for how, what in
-             (("inside", "texts inside names"), ("names", "as whole names")) if any(search[how] for search in searches)]
+    parts = []
+    for how, what in (("inside", "texts inside names"), ("names", "as whole names")):
+        tried = [search for search in searches if search[how]]
+        if tried:
+            kernels = ", ".join(sorted({f"{search['kernel']} on {search['architecture']}" for search in tried}))
+            parts.append(f"{max(search[how] for search in tried):,} {what} of {kernels}")
     found = ", ".join(f"`{finding['text']}` ({PLACES[finding['match']]})" for finding in program["findings"])
-    return f"{LIBRARIES[program['kind']]} {program['version']}, {' and '.join(parts)} of {kernels}: {found or 'nothing'}."
+    return f"{LIBRARIES[program['kind']]} {program['version']}, {'; '.join(parts)}: {found or 'nothing'}."
 
 
 def section(ledger):
