@@ -375,12 +375,14 @@ static void read_attributes(struct launch* launch, const struct launch_config* c
 CONFIGURED(cuLaunchKernelEx, 0)
 CONFIGURED(cuLaunchKernelEx_ptsz, 1)
 
-/* Counted before it begins, that nobody finds none in between. */
+/* Counted before it begins, that nobody finds none in between. A check that is under way waits for
+ * the device, which a capture does not suffer: it ends first. */
 #define BEGIN_CAPTURE(name, parameters, arguments)                              \
   result name parameters {                                                      \
     CALL(name);                                                                 \
     if (!board()) return call arguments;                                        \
     __atomic_fetch_add(&captures, 1, __ATOMIC_RELAXED);                         \
+    launched_by_this_thread();                                                  \
     result code = call arguments;                                               \
     if (code != CU_SUCCESS) __atomic_fetch_sub(&captures, 1, __ATOMIC_RELAXED); \
     return code;                                                                \

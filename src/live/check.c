@@ -108,7 +108,9 @@ static int copy_in(const char* from) {
     if (driver()->cuMemcpyHtoD_v2(ranges[i].at, from, ranges[i].size) != CU_SUCCESS) return 0;
     from += ranges[i].size;
   }
-  return 1;
+  /* A copy from pageable memory may return before it has arrived, and the launch that follows may
+   * be on a stream that does not wait for it. */
+  return driver()->cuCtxSynchronize() == CU_SUCCESS;
 }
 
 /* Compares what is on the device with `kept`, and keeps it there instead. -1: a copy failed. */

@@ -87,10 +87,15 @@ static void describe_device(struct ns_live_record* record) {
   call->cuDeviceGetName(record->device, sizeof record->device - 1, device);
 }
 
+/* A file beyond the limit would be the end of the process: SIGXFSZ. */
+static int may_write(size_t size) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;
+}
+
 static struct ns_live_record* open_record(void) {
   char name[64], path[kPathRoom];
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < NS_LIVE_SIZE) return NULL;
+  if (!may_write(NS_LIVE_SIZE)) return NULL;
   int file = -1;
   /* A program that was executed by one with a record has its number, too. */
   for (int i = 0; i < 100 && file < 0; i++) {
@@ -158,6 +163,9 @@ void put_request(const char* name, const struct ns_request* head, const struct p
                  size_t count) {
   static unsigned number;
   char below[96], path[kPathRoom], beside[kPathRoom];
+  size_t size = sizeof *head;
+  for (size_t i = 0; i < count; i++) size += pieces[i].size;
+  if (!may_write(size)) return;
   snprintf(below, sizeof below, "requests/%s", name);
   if (!path_of(path, below) || access(path, F_OK) == 0) return;
   snprintf(below, sizeof below, "requests/.%d.%u", (int)getpid(),

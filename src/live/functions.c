@@ -586,13 +586,13 @@ static void ending(handle context) {
 
 result cuCtxDestroy(handle context) {
   CALL(cuCtxDestroy);
-  ending(context);
+  if (context) ending(context);
   return call(context);
 }
 
 result cuCtxDestroy_v2(handle context) {
   CALL(cuCtxDestroy_v2);
-  ending(context);
+  if (context) ending(context);
   return call(context);
 }
 

@@ -34,6 +34,7 @@ static uint64_t coarse(void) {
 int may_time(unsigned count, uint64_t random) {
   static uint64_t last, window;
   static double tokens = kBurst, offered, rate;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* that of events may be held for long */
   const double each_second = board()->timed_per_second;
   int granted = 0;
   pthread_mutex_lock(&lock);

@@ -80,6 +80,15 @@ TEST_F(AbLive, WhoeverLoadsAndUnloadsForLongIsStillFollowed) {
   EXPECT_LT(kernel().launches_of_b, 12000);
 }
 
+// The stand-in takes a process's life that waits for the device while another thread captures.
+TEST_F(AbLive, ACheckIsOverBeforeAnotherThreadBeginsToCapture) {
+  Completed done =
+      call({"--check", "3"},
+           application("procaddress", "library", {"launches=600", "sleep=1500", "beside=capture"}));
+  EXPECT_EQ(done.exit_status, 0) << done.err;
+  EXPECT_EQ(kernel().failed, 0);
+}
+
 TEST_F(AbLive, WhileAnotherThreadCapturesLaunchesAlternateAndAreTimed) {
   Completed done = call(
       {}, application("procaddress", "library", {"launches=600", "sleep=1500", "beside=capture"}));
