@@ -2,6 +2,7 @@
 // comes in as it lies, a row of shared memory a key; it is turned as turn.cuh turns it, and leaves
 // in one copy.
 #include "ahead.h"
+#include "launch.h"
 #include "layout.h"
 #include "ptx.cuh"
 #include "tile.h"
@@ -82,23 +83,12 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace ahead
 
-cudaError_t turn_ahead(const Problem& p, const Turned& turned, cudaStream_t stream) {
-  const int blocks = (p.seqlen_kv + ahead::kKeys - 1) / ahead::kKeys;
-  if (blocks == 0) return cudaSuccess;
-  cudaError_t error = cudaFuncSetAttribute(ahead::turn, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           ahead::kSharedBytes);
-  if (error != cudaSuccess) return error;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(blocks, p.heads_kv, p.batch);
-  config.blockDim = dim3(ahead::kThreads);
-  config.dynamicSmemBytes = ahead::kSharedBytes;
-  config.stream = stream;
-  cudaLaunchAttribute overlap;
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &overlap;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, ahead::turn, p, turned);
+cudaError_t turn_ahead(Problem problem, Turned turned, cudaStream_t stream) {
+  const dim3 grid(ceil_div(problem.seqlen_kv, ahead::kKeys), problem.heads_kv, problem.batch);
+  if (grid.x == 0) return cudaSuccess;
+  void* arguments[] = {&problem, &turned};
+  return launch_overlapped(reinterpret_cast<const void*>(&ahead::turn), grid, ahead::kThreads,
+                           ahead::kSharedBytes, arguments, stream);
 }
 
 }  // namespace namesake::attention::sm90

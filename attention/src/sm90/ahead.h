@@ -16,6 +16,8 @@
 #include <cstdint>
 
 #include "../sequence.h"
+#include "layout.h"
+#include "schedule.h"
 
 namespace namesake::attention::sm90 {
 
@@ -26,7 +28,7 @@ struct Turned {
 
 constexpr int64_t turned_blocks(const Problem& p, int keys) {
   if (p.cu_seqlens_kv) return p.total_kv / keys + p.batch;
-  return (int64_t{p.seqlen_kv} + keys - 1) / keys;
+  return ceil_div(p.seqlen_kv, keys);
 }
 
 // The first block of a sequence and head.
@@ -38,7 +40,7 @@ NAMESAKE_HOST_DEVICE inline int64_t first_turned(const Problem& p, const Turned&
 
 inline size_t turned_bytes(const Problem& p, int keys, int head_dim) {
   return static_cast<size_t>(p.cu_seqlens_kv ? 1 : p.batch) * p.heads_kv * turned_blocks(p, keys) *
-         keys * head_dim;
+         turned_bytes(head_dim, keys);
 }
 
 // Whether one launch can do it.
@@ -47,6 +49,6 @@ constexpr bool turning_fits(const Problem& p) {
 }
 
 // Fills `turned`, whose blocks are those of the one tile that takes it (tile.h).
-cudaError_t turn_ahead(const Problem& problem, const Turned& turned, cudaStream_t stream);
+cudaError_t turn_ahead(Problem problem, Turned turned, cudaStream_t stream);
 
 }  // namespace namesake::attention::sm90

@@ -69,6 +69,24 @@ const void* kernel_for(const TileConfig& tile) {
 
 }  // namespace
 
+cudaError_t launch_overlapped(const void* function, dim3 grid, int threads, int shared_bytes,
+                              void** arguments, cudaStream_t stream) {
+  cudaError_t error =
+      cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  if (error != cudaSuccess) return error;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  cudaLaunchAttribute overlap;
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &overlap;
+  config.numAttrs = 1;
+  return cudaLaunchKernelExC(&config, function, arguments);
+}
+
 cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace,
                           cudaStream_t stream) {
   if (plan.grid == 0) return cudaSuccess;
@@ -108,22 +126,9 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
     if (error != cudaSuccess) return error;
   }
 
-  error = cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               plan.tile.shared_bytes());
-  if (error != cudaSuccess) return error;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(plan.grid);
-  config.blockDim = dim3(plan.tile.threads());
-  config.dynamicSmemBytes = plan.tile.shared_bytes();
-  config.stream = stream;
-  // The kernel waits for earlier grids itself, before it touches memory.
-  cudaLaunchAttribute overlap;
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &overlap;
-  config.numAttrs = 1;
   void* arguments[] = {&params};
-  error = cudaLaunchKernelExC(&config, function, arguments);
+  error = launch_overlapped(function, dim3(plan.grid), plan.tile.threads(),
+                            plan.tile.shared_bytes(), arguments, stream);
   if (error != cudaSuccess || plan.problem.key_splits <= 1) return error;
   return combine(plan.problem, params.partials, stream);
 }

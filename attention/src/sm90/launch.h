@@ -21,6 +21,11 @@ size_t sums_bytes(const Plan& plan);
 // fp8: what V takes of the workspace where it is turned ahead.
 size_t turned_bytes(const Plan& plan);
 
+// Launches a kernel that may begin while earlier grids end: it waits for them itself, before it
+// touches memory.
+cudaError_t launch_overlapped(const void* function, dim3 grid, int threads, int shared_bytes,
+                              void** arguments, cudaStream_t stream);
+
 cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspace,
                           cudaStream_t stream);
 
