@@ -294,6 +294,19 @@ result on_launch(struct launch* launch) {
 
 /* --- what stands before the driver --- */
 
+/* A launch by the parameters that the driver's plain launch functions share, and what one has more.
+ */
+#define ON_LAUNCH(name, thread, ...)                 \
+  on_launch(&(struct launch){.function = function,   \
+                             .grid = {gx, gy, gz},   \
+                             .block = {bx, by, bz},  \
+                             .shared = shared,       \
+                             .stream = stream,       \
+                             .arguments = arguments, \
+                             .per_thread = thread,   \
+                             .issue = issue_##name,  \
+                             __VA_ARGS__})
+
 /* Each function has a twin whose default stream is the thread's. */
 #define KERNEL(name, thread)                                                                       \
   static result issue_##name(const struct launch* l, handle function) {                            \
@@ -304,15 +317,7 @@ result on_launch(struct launch* launch) {
               unsigned bz, unsigned shared, handle stream, void** arguments, void** extra) {       \
     CALL(name);                                                                                    \
     if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra); \
-    return on_launch(&(struct launch){.function = function,                                        \
-                                      .grid = {gx, gy, gz},                                        \
-                                      .block = {bx, by, bz},                                       \
-                                      .shared = shared,                                            \
-                                      .stream = stream,                                            \
-                                      .arguments = arguments,                                      \
-                                      .extra = extra,                                              \
-                                      .per_thread = thread,                                        \
-                                      .issue = issue_##name});                                     \
+    return ON_LAUNCH(name, thread, .extra = extra);                                                \
   }
 KERNEL(cuLaunchKernel, 0)
 KERNEL(cuLaunchKernel_ptsz, 1)
@@ -326,15 +331,7 @@ KERNEL(cuLaunchKernel_ptsz, 1)
               unsigned bz, unsigned shared, handle stream, void** arguments) {                   \
     CALL(name);                                                                                  \
     if (!board()) return call(function, gx, gy, gz, bx, by, bz, shared, stream, arguments);      \
-    return on_launch(&(struct launch){.function = function,                                      \
-                                      .grid = {gx, gy, gz},                                      \
-                                      .block = {bx, by, bz},                                     \
-                                      .shared = shared,                                          \
-                                      .stream = stream,                                          \
-                                      .arguments = arguments,                                    \
-                                      .cooperative = 1,                                          \
-                                      .per_thread = thread,                                      \
-                                      .issue = issue_##name});                                   \
+    return ON_LAUNCH(name, thread, .cooperative = 1);                                            \
   }
 COOPERATIVE(cuLaunchCooperativeKernel, 0)
 COOPERATIVE(cuLaunchCooperativeKernel_ptsz, 1)

@@ -580,38 +580,42 @@ result cuKernelSetCacheConfig(handle kernel, int config, int device) {
   return code;
 }
 
-static void ending(handle context) {
-  if (board() && record()) end_context(context);
+static void context_ends(handle context) {
+  if (context && board() && record()) end_context(context);
+}
+
+static void contexts_end(void) {
+  if (board() && record()) end_context(NULL);
 }
 
 result cuCtxDestroy(handle context) {
   CALL(cuCtxDestroy);
-  if (context) ending(context);
+  context_ends(context);
   return call(context);
 }
 
 result cuCtxDestroy_v2(handle context) {
   CALL(cuCtxDestroy_v2);
-  if (context) ending(context);
+  context_ends(context);
   return call(context);
 }
 
 /* Its context has a handle of its own. */
 result cuGreenCtxDestroy(handle context) {
   CALL(cuGreenCtxDestroy);
-  ending(NULL);
+  contexts_end();
   return call(context);
 }
 
 result cuDevicePrimaryCtxReset(int device) {
   CALL(cuDevicePrimaryCtxReset);
-  ending(NULL);
+  contexts_end();
   return call(device);
 }
 
 result cuDevicePrimaryCtxReset_v2(int device) {
   CALL(cuDevicePrimaryCtxReset_v2);
-  ending(NULL);
+  contexts_end();
   return call(device);
 }
 

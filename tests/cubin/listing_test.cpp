@@ -46,19 +46,29 @@ TEST(Listing, has_the_functions_that_parse_finds) {
   }
 }
 
+// Gives `compare` what each head tells, in steps of 64 bytes, and the bytes of that head. The bytes
+// of the first that tells anything.
+template <typename Compare>
+size_t each_head(const std::string& file, Detail detail, Compare compare) {
+  size_t first = file.size();
+  for (size_t bytes = 0; bytes < file.size(); bytes += 64) {
+    auto head = list_head(Bytes(file).substr(0, bytes), file.size(), detail);
+    if (!head) continue;
+    first = std::min(first, bytes);
+    compare(*head, bytes);
+  }
+  return first;
+}
+
 TEST(Listing, a_head_tells_the_same_as_the_whole_file_or_nothing) {
   for (const char* name : kCubins) {
     std::string file = fixture(name);
     auto whole = list_functions(file, name);
     ASSERT_TRUE(whole);
-    size_t first = file.size();
-    for (size_t bytes = 0; bytes < file.size(); bytes += 64) {
-      auto head = list_head(Bytes(file).substr(0, bytes), file.size());
-      if (!head) continue;
-      first = std::min(first, bytes);
-      EXPECT_EQ(head->functions, whole->functions) << name << " from " << bytes;
-      EXPECT_EQ(head->architecture, whole->architecture);
-    }
+    size_t first = each_head(file, Detail::registers, [&](const Listing& head, size_t bytes) {
+      EXPECT_EQ(head.functions, whole->functions) << name << " from " << bytes;
+      EXPECT_EQ(head.architecture, whole->architecture);
+    });
     EXPECT_LT(first, file.size() / 2) << name << ": the head alone should do";
   }
 }
@@ -74,14 +84,10 @@ TEST(Listing, a_head_without_register_counts_names_the_same_functions_or_tells_n
     std::string file = fixture(name);
     auto whole = list_functions(file, name);
     ASSERT_TRUE(whole);
-    size_t first = file.size();
-    for (size_t bytes = 0; bytes < file.size(); bytes += 64) {
-      auto head = list_head(Bytes(file).substr(0, bytes), file.size(), Detail::names);
-      if (!head) continue;
-      first = std::min(first, bytes);
-      EXPECT_EQ(without_counts(head->functions), without_counts(whole->functions))
+    size_t first = each_head(file, Detail::names, [&](const Listing& head, size_t bytes) {
+      EXPECT_EQ(without_counts(head.functions), without_counts(whole->functions))
           << name << " from " << bytes;
-    }
+    });
     auto counted = list_head(Bytes(file).substr(0, first), file.size(), Detail::registers);
     EXPECT_FALSE(counted) << name << ": counts stand behind the names";
   }
