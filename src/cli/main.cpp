@@ -15,6 +15,36 @@
 
 using namespace namesake;
 
+namespace {
+
+struct Named {
+  std::string_view name;
+  cli::Command (*add)(CLI::App& root, const cli::Global& global);
+};
+constexpr Named kCommands[] = {
+    {"diff", cli::add_diff},           {"trace", cli::add_trace},
+    {"run", cli::add_run},             {"ab", cli::add_ab},
+    {"census", cli::add_census},       {"scan", cli::add_scan},
+    {"probe", cli::add_probe},         {"measure", cli::add_measure},
+    {"tune", cli::add_tune},           {"toolchain", cli::add_toolchain},
+    {"doctor", cli::add_doctor},       {"completion", cli::add_completion},
+    {"manual", cli::add_manual},       {"assemble-in-process", cli::add_in_process}};
+
+// All tables of options take longer to make than many a command runs: where the first word is a
+// command's name, only its own is made. The man page and completions are made of all.
+std::vector<cli::Command> commands_for(char** begin, char** end, CLI::App& root, const cli::Global& global) {
+  auto word = std::find_if(begin, end, [](const char* each) { return each[0] != '-'; });
+  std::string_view first = word == end ? "" : *word;
+  std::vector<cli::Command> all;
+  for (const Named& each : kCommands) {
+    if (each.name == first && first != "completion" && first != "manual") return {each.add(root, global)};
+  }
+  for (const Named& each : kCommands) all.push_back(each.add(root, global));
+  return all;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   // Started by the hook as the guard of a treated assembler, not by a person.
   if (ab::is_witness(argc, argv)) ab::witness_main(argc, argv);
@@ -42,10 +72,7 @@ int main(int argc, char** argv) {
   char** end = std::find_if(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   if (end != argv + argc) global.command.assign(end + 1, argv + argc);
 
-  std::vector<cli::Command> commands = {
-      cli::add_diff(app, global),      cli::add_trace(app, global),  cli::add_run(app, global),  cli::add_ab(app, global),
-      cli::add_census(app, global), cli::add_scan(app, global),    cli::add_probe(app, global), cli::add_measure(app, global), cli::add_tune(app, global), cli::add_toolchain(app, global), cli::add_doctor(app, global), cli::add_completion(app, global),
-      cli::add_manual(app, global),    cli::add_in_process(app, global)};
+  std::vector<cli::Command> commands = commands_for(argv + 1, end, app, global);
   try {
     app.parse(static_cast<int>(end - argv), argv);
   } catch (const CLI::ParseError& failure) {

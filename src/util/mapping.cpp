@@ -57,7 +57,7 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::close(int workers) {
-  constexpr size_t kPart = size_t{16} << 20;
+  constexpr size_t kPart = size_t{64} << 20;
   for_each_parallel((size_ + kPart - 1) / kPart, workers, [&](size_t i) {
     Bytes part = bytes().substr(i * kPart, kPart);
     ::madvise(const_cast<char*>(part.data()), part.size(), MADV_DONTNEED);
