@@ -63,6 +63,17 @@ std::set<int64_t> varying(const report::Census& census, int64_t level, int64_t a
   return kernels;
 }
 
+// Kernels and architectures whose pair of builds is not whole.
+using Places = std::set<std::pair<int64_t, int64_t>>;
+Places failing(const report::Census& census, int64_t level, int64_t assembler) {
+  Places places;
+  for (const report::CensusPoint& point : census.points) {
+    if (point.opt_level == level && point.assembler == assembler && point.reaction == report::Reaction::failed)
+      places.emplace(point.kernel, point.architecture);
+  }
+  return places;
+}
+
 std::string or_none(int64_t count) {
   return count == 0 ? "none" : report::grouped(count);
 }
@@ -84,26 +95,30 @@ std::string five_lines(const report::Census& census, const std::string& version,
     reacting += count.by_reaction[static_cast<size_t>(report::Reaction::different)];
     asked += count.asked();
   }
-  out += fmt::format("the name changes {} of {} builds, one a kernel and architecture; since {}, {} began to react{}, {} ceased{}\n",
+  out += fmt::format("the name changes {} of {} pairs of builds; since {}, {} began to react{}, {} ceased{}\n",
                      reacting, asked, before, or_none(upgrade.reaction_began), some(census, upgrade.beginning),
                      or_none(upgrade.reaction_ended), some(census, upgrade.ending));
   out += fmt::format("with no name involved, {} of {} builds have other code than by {}{}{}\n", upgrade.other_code, upgrade.compared, before,
                      some(census, upgrade.with_other_code),
                      upgrade.other_code == 0 ? ""
-                                             : fmt::format("; registers {}, code size {}", report::shown_ratio(upgrade.registers), report::shown_ratio(upgrade.code)));
-  out += fmt::format("spills: {} more, {} fewer\n", or_none(upgrade.spills_gained), or_none(upgrade.spills_lost));
+                                             : fmt::format("; their registers {}, code size {}", report::shown_ratio(upgrade.registers), report::shown_ratio(upgrade.code)));
+  out += fmt::format("spills: {} more{}, {} fewer{}\n", or_none(upgrade.spills_gained), some(census, upgrade.spilling_more),
+                     or_none(upgrade.spills_lost), some(census, upgrade.spilling_less));
   std::set<int64_t> vary = varying(census, level, to), ended, dead;
   for (int64_t kernel : varying(census, level, to - 1)) {
     if (!vary.count(kernel)) ended.insert(kernel);
   }
-  for (const report::Casualty& casualty : report::casualties(census, level)) {
-    if (std::count(casualty.assemblers.begin(), casualty.assemblers.end(), to)) dead.insert(casualty.kernel);
+  Places failing_before = failing(census, level, to - 1), failing_now = failing(census, level, to);
+  int64_t newly = 0;
+  for (const auto& place : failing_now) {
+    dead.insert(place.first);
+    newly += !failing_before.count(place);
   }
   auto kernels = [&](const std::set<int64_t>& some_of_them) {
     return or_none(static_cast<int64_t>(some_of_them.size())) + some(census, some_of_them);
   };
-  out += fmt::format("not built: {}{}; lotteries: {}{}\n", kernels(dead),
-                     dead.empty() ? "" : fmt::format(", {} of them new", or_none(upgrade.newly_failed)), kernels(vary),
+  out += fmt::format("not built: {}{}{}; lotteries: {}{}\n", or_none(static_cast<int64_t>(failing_now.size())), some(census, dead),
+                     dead.empty() ? "" : fmt::format(", {} of them new", or_none(newly)), kernels(vary),
                      ended.empty() ? "" : fmt::format("; no more: {}", kernels(ended)));
   return out;
 }

@@ -192,7 +192,7 @@ std::vector<Casualty> casualties(const Census& census, int64_t opt_level) {
 
 std::string shown_ratio(const CensusRatio& ratio) {
   if (ratio.count == 0) return "";
-  if (ratio.count == 1) return percent(ratio.mean);
+  if (percent(ratio.least) == percent(ratio.most)) return percent(ratio.mean);
   return fmt::format("{} ({} … {})", percent(ratio.mean), percent(ratio.least),
                      percent(ratio.most));
 }
@@ -226,6 +226,8 @@ Upgrade upgrade(const Census& census, int64_t opt_level, int64_t from, int64_t t
     if (reacts(point) != reacted) (reacted ? result.ending : result.beginning).insert(point.kernel);
     result.spills_gained += b.spills() > a.spills();
     result.spills_lost += b.spills() < a.spills();
+    if (b.spills() != a.spills())
+      (b.spills() > a.spills() ? result.spilling_more : result.spilling_less).insert(point.kernel);
     if (share_a_code(a, b)) continue;
     ++result.other_code;
     result.with_other_code.insert(point.kernel);

@@ -81,7 +81,7 @@ struct Upgrade {
   int64_t newly_failed = 0, newly_built = 0;       // possible in both
   int64_t reaction_began = 0, reaction_ended = 0;  // points whose reaction to the name changed
   // The kernels of those points.
-  std::set<int64_t> with_other_code, beginning, ending;
+  std::set<int64_t> with_other_code, beginning, ending, spilling_more, spilling_less;
 };
 Upgrade upgrade(const Census&, int64_t opt_level, int64_t from, int64_t to);
 std::vector<Upgrade> upgrades(const Census&, int64_t opt_level);  // each release to the next

@@ -134,7 +134,7 @@ Module read_input(const Settings& settings, const Options& options) {
   if (!stream) fatal("Input file '" + options.input + "' could not be opened");
   std::stringstream text;
   text << stream.rdbuf();
-  std::vector<std::string> marks;
+  std::vector<std::string> marks = settings.words();
   for (const Plant& plant : read_plants(settings)) marks.push_back(plant.holding);
   Module module = read_module(text.str(), marks);
   auto abort_with = [&](const std::string& what) {
@@ -189,7 +189,6 @@ int run(int argc, char** argv) {
 
   Module module = read_input(settings, options);
   ::usleep(static_cast<unsigned>(1000 * std::atoi(settings.get("slow", "0").c_str())));
-  std::string react = settings.get("react", "large");
   uint64_t draws = std::strtoull(settings.get("lottery", "0").c_str(), nullptr, 10);
   uint64_t drawn = draws ? draw(draws) : 0;
   if (options.verbose) std::fprintf(stderr, "ptxas info    : 0 bytes gmem\n");
@@ -197,19 +196,22 @@ int run(int argc, char** argv) {
   std::vector<Plant> plants = read_plants(settings);
   std::vector<Piece> pieces;
   for (const Function& function : module.functions) {
+    Settings own = settings.where(function.marks);
     bool asked = function.entry || options.relocatable;
     bool treated = asked && asks(settings, function.symbol);
     for (const Plant& plant : plants) treated |= asked && reacts_to(plant, function, options.architecture);
     if (function.pragma && has_pragma(settings)) treated = true;
+    std::string react = own.get("react", "large");
     bool reacts = react == "all" || (react == "large" && function.statements.size() >= 6);
     treated = treated && reacts && options.opt_level >= 3;
-    fault(settings, treated);
+    fault(own, treated);
     Choice choice;
     choice.architecture = mixed(0, options.architecture);
     choice.opt_level = options.opt_level;
     choice.treated = treated;
-    choice.variant = drawn + (settings.is("length", "yes") ? 1000 * function.symbol.size() : 0);
-    choice.spill_bytes = spill_of(settings, treated);
+    choice.variant = drawn + (settings.is("length", "yes") ? 1000 * function.symbol.size() : 0) +
+                     1000000 * std::strtoull(own.get("code", "0").c_str(), nullptr, 10);
+    choice.spill_bytes = spill_of(own, treated);
     pieces.push_back({function.symbol, function.entry, generate(function, choice), choice.spill_bytes});
     say(options, pieces.back());
   }

@@ -33,4 +33,22 @@ std::vector<std::string> Settings::list(const std::string& key, const std::strin
   return result;
 }
 
+std::vector<std::string> Settings::words() const {
+  std::vector<std::string> result;
+  for (const auto& [key, value] : values_) {
+    if (size_t at = key.find('@'); at != key.npos) result.push_back(key.substr(at + 1));
+  }
+  return result;
+}
+
+Settings Settings::where(const std::vector<std::string>& words) const {
+  Settings result = *this;
+  for (const auto& [key, value] : values_) {
+    for (const std::string& word : words) {
+      if (key.ends_with('@' + word)) result.values_[key.substr(0, key.size() - word.size() - 1)] = value;
+    }
+  }
+  return result;
+}
+
 }  // namespace stand_in

@@ -14,6 +14,10 @@ class Settings {
   bool is(const std::string& key, const std::string& value) const { return get(key) == value; }
   std::vector<std::string> list(const std::string& key, const std::string& otherwise) const;
 
+  // "key@WORD=value" holds in place of "key" for functions whose body holds WORD.
+  std::vector<std::string> words() const;
+  Settings where(const std::vector<std::string>& words) const;
+
  private:
   std::map<std::string, std::string> values_;
 };
