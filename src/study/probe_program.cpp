@@ -103,7 +103,7 @@ Result<Made> make(const Program& program, const std::string& text, const std::st
   std::error_code ignored;
   bool in_memory = environment("TMPDIR").empty() && ::access("/dev/shm", W_OK | X_OK) == 0;
   TRY_ASSIGN(TemporaryFolder folder,
-             TemporaryFolder::make("namesake-probe", in_memory ? "/dev/shm" : fs::path()));
+             TemporaryFolder::make_swept("namesake-probe", in_memory ? "/dev/shm" : fs::path()));
   fs::path in = folder.path() / (program.language == Language::cuda ? "module.cu" : "module.ptx");
   fs::path out = folder.path() / "module.cubin";
   TRY(write_file(in, text));

@@ -122,7 +122,7 @@ std::string failure_of(const Completed& completed, const Assembly& assembly) {
 
 Result<Assembly> assemble(const Tool& ptxas, const Job& job) {
   TRY_ASSIGN(TemporaryFolder folder,
-             TemporaryFolder::make("namesake-assemble", scratch_parent(job.ptx.size())));
+             TemporaryFolder::make_swept("namesake-assemble", scratch_parent(job.ptx.size())));
   TRY(write_file(folder.path() / "module.ptx", job.ptx));
 
   Command command;

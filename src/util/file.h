@@ -1,4 +1,5 @@
-// Files: read whole, written so that a half-written one is never seen, temporary folders that go away.
+// Files: read whole, written so that a half-written one is never seen, temporary folders that go
+// away.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,10 @@ class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make(std::string_view name,
                                       const std::filesystem::path& parent = {});
+  // The same for folders that only their maker and the programs it starts use. Those that killed
+  // makers left behind, and no program of theirs uses any more, are removed on the way.
+  static Result<TemporaryFolder> make_swept(std::string_view name,
+                                            const std::filesystem::path& parent = {});
   TemporaryFolder(TemporaryFolder&& other) noexcept;
   TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
   ~TemporaryFolder();
@@ -33,6 +38,7 @@ class TemporaryFolder {
   explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
   bool kept_ = false;
+  int lock_ = -1;  // the folder itself, locked
 };
 
 // The running executable.

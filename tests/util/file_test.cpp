@@ -1,7 +1,10 @@
 #include "util/file.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -64,6 +67,82 @@ TEST(TemporaryFolders, GoAwayWithAllTheyHold) {
     EXPECT_TRUE(fs::exists(path / "x"));
   }
   EXPECT_FALSE(fs::exists(path));
+}
+
+// A process that makes such a folder, is asked to start a program, and is then killed.
+class Killed : public Files {
+ protected:
+  // The folder that is left, and, if it is wanted, the process that still uses it.
+  fs::path leave(bool with_program, pid_t* program = nullptr) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    pid_t maker = ::fork();
+    if (maker == 0) {
+      auto made = TemporaryFolder::make_swept("namesake-test", folder.path());
+      if (made && write_file(made->path() / "x", "x")) {
+        pid_t child = with_program ? ::fork() : -1;
+        if (child == 0) {
+          ::execlp("sleep", "sleep", "60", nullptr);
+          ::_exit(127);
+        }
+        std::string line = made->path().string() + ' ' + std::to_string(child);
+        if (::write(ends[1], line.data(), line.size()) > 0) ::kill(::getpid(), SIGKILL);
+      }
+      ::_exit(1);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(maker, &status, 0), maker);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    char line[4096] = {};
+    EXPECT_GT(::read(ends[0], line, sizeof line - 1), 0);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    std::string_view told = line;
+    if (program) *program = std::atoi(line + told.find(' '));
+    return told.substr(0, told.find(' '));
+  }
+};
+
+TEST_F(Killed, AFolderIsSweptByTheNextThatMakesOne) {
+  fs::path left = leave(false);
+  ASSERT_TRUE(fs::exists(left / "x"));
+  auto next = TemporaryFolder::make_swept("namesake-test", folder.path());
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(fs::exists(next->path()));
+  EXPECT_FALSE(fs::exists(left));
+}
+
+TEST_F(Killed, AFolderThatAProgramStillUsesIsLeft) {
+  pid_t program = -1;
+  fs::path left = leave(true, &program);
+  ASSERT_GT(program, 0);
+  auto next = TemporaryFolder::make_swept("namesake-test", folder.path());
+  EXPECT_TRUE(fs::exists(left / "x"));
+  ::kill(program, SIGKILL);
+}
+
+TEST_F(Killed, WhatIsNotOfThatNameIsLeft) {
+  for (const char* name : {"namesake-test-kept", "namesake-test-a", "other-abcdef"})
+    fs::create_directory(folder.path() / name);
+  auto next = TemporaryFolder::make_swept("namesake-test", folder.path());
+  for (const char* name : {"namesake-test-kept", "namesake-test-a", "other-abcdef"})
+    EXPECT_TRUE(fs::exists(folder.path() / name)) << name;
+}
+
+TEST(TemporaryFolders, OfALivingProcessAreLeftByOthers) {
+  TemporaryFolder parent = *TemporaryFolder::make("namesake-test");
+  auto mine = TemporaryFolder::make_swept("namesake-test", parent.path());
+  ASSERT_TRUE(mine);
+  pid_t other = ::fork();
+  if (other == 0) {
+    // By another way to the same place, as a process that has not swept there yet.
+    auto theirs = TemporaryFolder::make_swept("namesake-test", parent.path() / ".");
+    ::_exit(theirs && fs::exists(mine->path()) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(other, &status, 0), other);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(fs::exists(mine->path()));
 }
 
 }  // namespace
