@@ -8,6 +8,7 @@
 #include "report/words.h"
 #include "util/interrupt.h"
 #include "util/pool.h"
+#include "util/subprocess.h"
 
 namespace namesake::cli {
 
@@ -67,7 +68,7 @@ namespace {
 Result<int> make_ledger(const CensusOptions& options, const Global& global) {
   TRY_ASSIGN(Census census, open_census(options, options.ledger));
   TRY_ASSIGN(std::string done, run_census(census.ledger, std::move(census.matrix), options, global));
-  fmt::print("{}\n\nnext: namesake census show --ledger {}\n", done, options.ledger);
+  fmt::print("{}\n\nnext: namesake census show --ledger {}\n", done, quoted({options.ledger}));
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "report/words.h"
 #include "toolchain/toolchain.h"
 #include "util/file.h"
+#include "util/subprocess.h"
 #include "util/text.h"
 
 namespace namesake::cli {
@@ -149,7 +150,7 @@ Result<int> update(const CensusOptions& common, const std::string& release, cons
   matrix.opt_levels = {3};
   TRY_ASSIGN(std::string done, run_census(ledger, std::move(matrix), common, global));
   TRY_ASSIGN(report::Census census, census::tell(ledger, {}));
-  fmt::print("{}\nnext: namesake census show --ledger {}\n", five_lines(census, tool->version, done), common.ledger);
+  fmt::print("{}\nnext: namesake census show --ledger {}\n", five_lines(census, tool->version, done), quoted({common.ledger}));
   return 0;
 }
 

@@ -22,7 +22,7 @@ Result<int> plan(const CensusOptions& common, const std::string& ninja) {
   TRY_ASSIGN(size_t cells, census::write_plan(census.ledger, census.matrix, ninja, own_executable()));
   std::filesystem::path results = std::filesystem::path(ninja).parent_path() / "results";
   if (cells == 0) {
-    fmt::print("nothing is missing in {}\n\nnext: namesake census show --ledger {}\n", common.ledger, common.ledger);
+    fmt::print("nothing is missing in {}\n\nnext: namesake census show --ledger {}\n", common.ledger, quoted({common.ledger}));
     return 0;
   }
   fmt::print("{} in {}\n\nnext: ninja -C {} -f {}, then: namesake census collect --ledger {} {}\n",
@@ -61,6 +61,9 @@ Result<int> make_cell(const CensusOptions& common, const CellOptions& options) {
 Result<int> collect(const CensusOptions& common, const std::vector<std::string>& places) {
   TRY_ASSIGN(census::Ledger ledger, census::Ledger::open(common.ledger, true));
   TRY_ASSIGN(census::Collected collected, census::collect(ledger, {places.begin(), places.end()}));
+  if (collected.taken + collected.known == 0 && collected.refused.empty()) {
+    return error(fmt::format("no results in {}: they are the files called *.cell that a plan's ninja makes", quoted(places)));
+  }
   for (const std::string& why : collected.refused) fmt::print(stderr, "namesake: left out: {}\n", why);
   fmt::print("{} taken into {}, {} known already, {} left out\n\nnext: namesake census plan again, for draws of what varies\n",
              report::counted(static_cast<int64_t>(collected.taken), "cell"), common.ledger, collected.known, collected.refused.size());
