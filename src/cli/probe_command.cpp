@@ -15,6 +15,7 @@
 #include "toolchain/identify.h"
 #include "util/file.h"
 #include "util/interrupt.h"
+#include "util/mapping.h"
 #include "util/pool.h"
 #include "util/subprocess.h"
 #include "util/text.h"
@@ -78,7 +79,8 @@ Result<std::vector<study::Program>> programs(const Options& options) {
     TRY(study::check_command(options.with));
     base.command = options.with;
     base.language = options.with_language == "cuda" ? study::Language::cuda : study::Language::ptx;
-    // Its own texts are in the file that the command's first word names.
+    // Its own texts are in the file that the command's first word names, unless that is a script: its
+    // texts are not those of what it starts.
     std::string first(options.with.substr(0, options.with.find(' ')));
     std::error_code ignored;
     if (fs::is_regular_file(first, ignored)) {
@@ -86,6 +88,8 @@ Result<std::vector<study::Program>> programs(const Options& options) {
     } else if (auto found = toolchain::on_path(first)) {
       base.tool.path = *found;
     }
+    auto file = MappedFile::open(base.tool.path);
+    if (!file || file->bytes().starts_with("#!")) base.tool.path.clear();
     return std::vector{base};
   }
   TRY_ASSIGN(std::vector<toolchain::Tool> tools, chosen(options.assemblers));
@@ -216,7 +220,7 @@ Command add_probe(CLI::App& root, const Global& global) {
       ->check(CLI::IsMember({"inside", "names"}));
   app->add_option("-O,--opt-level", options->opt_level, "of ptxas")->check(CLI::Range(0, 4))->capture_default_str();
   app->add_option("--assembler-option", options->assembler_options, "a further option of ptxas")->type_name("OPTION");
-  app->add_option("--timeout", options->timeout, "seconds after which an assembly counts as one that does not end")
+  app->add_option("--timeout", options->timeout, "seconds after which an assembly counts as one that does not end; a large module gets more, by what its kernels take")
       ->check(CLI::Range(1, 3600))->capture_default_str();
   app->add_option("-j,--jobs", options->jobs, "assemblies at a time")->check(CLI::Range(1, 1024))->capture_default_str();
   app->add_flag("--no-cache", options->no_cache, "remember nothing, and go on from nothing remembered");

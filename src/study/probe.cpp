@@ -323,17 +323,18 @@ bool changes_code(const report::ProbeFinding& finding) {
 // text did, of 33,030 tried."
 std::string conclusion(const report::Probe& probe) {
   std::set<std::string> code, failure;
-  size_t least = 0;
+  int64_t least = 0;
   for (const report::ProbedProgram& program : probe.programs) {
-    auto texts =
-        static_cast<size_t>(program.texts_in_file + program.texts_in_rot13 + program.texts_added);
-    least = least == 0 ? texts : std::min(least, texts);
+    for (const report::ProbeSearch& search : program.searches) {
+      int64_t texts = std::max(search.inside, search.names);
+      if (search.failure.empty()) least = least == 0 ? texts : std::min(least, texts);
+    }
     for (const report::ProbeFinding& finding : program.findings) {
       (changes_code(finding) ? code : failure).insert(quoted_finding(finding));
     }
   }
-  std::string tried =
-      fmt::format("{}{}", probe.programs.size() > 1 ? "at least " : "", grouped(least));
+  std::string tried = fmt::format("{}{}", probe.programs.size() > 1 ? "at least " : "",
+                                  grouped(static_cast<size_t>(least)));
   if (code.empty() && failure.empty())
     return fmt::format("No text changed the code of any of these kernels, of {} tried.", tried);
   auto listed = [](const std::set<std::string>& findings) {

@@ -186,14 +186,15 @@ Status Bench::solve(const std::vector<std::string>& names, const std::vector<siz
     return {};
   }
 
-  // The first error's line blames one name, which is then tried alone; what follows it may be an
-  // echo.
-  size_t blamed = which.size();
-  if (!made.crashed && !made.timed_out && !made.lines.empty()) {
-    auto next =
-        std::upper_bound(stamped.first_lines.begin(), stamped.first_lines.end(), made.lines[0]);
-    if (next != stamped.first_lines.begin())
-      blamed = static_cast<size_t>(next - stamped.first_lines.begin()) - 1;
+  // The errors' lines blame names, which are then tried apart from the rest, and from each other:
+  // some errors are echoes.
+  std::set<size_t> blamed;
+  if (!made.crashed && !made.timed_out) {
+    for (size_t line : made.lines) {
+      auto next = std::upper_bound(stamped.first_lines.begin(), stamped.first_lines.end(), line);
+      auto name = static_cast<size_t>(next - stamped.first_lines.begin());
+      if (name > 0 && name <= which.size()) blamed.insert(name - 1);
+    }
   }
   std::vector<size_t> left, right;
   if (which.size() == 1) {
@@ -202,8 +203,9 @@ Status Bench::solve(const std::vector<std::string>& names, const std::vector<siz
       return error(fmt::format("it fails for the neutral name {} too: {}",
                                twins.begin()->second.substr(0, 20), twin.failure));
     answers[which[0]] = answer_of_failure(made);
-  } else if (blamed < which.size()) {
-    for (size_t k = 0; k < which.size(); ++k) (k == blamed ? right : left).push_back(which[k]);
+  } else if (!blamed.empty() && blamed.size() < which.size()) {
+    for (size_t k = 0; k < which.size(); ++k)
+      (blamed.contains(k) ? right : left).push_back(which[k]);
   } else {
     left.assign(which.begin(), which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2));
     right.assign(which.begin() + static_cast<std::ptrdiff_t>(which.size() / 2), which.end());

@@ -156,6 +156,25 @@ TEST(ProbeSearch, AReservedWordIsNoFinding) {
   EXPECT_EQ(search.refused[0].word, "WARP_SZ");
 }
 
+TEST(ProbeSearch, ALetterThatNoNameMayHoldIsRefusedOnceNotWordByWord) {
+  Fake fake{[](const std::string& name) {
+    return name.find('$') != name.npos         ? Change::refused
+           : name.find("cutlass") != name.npos ? Change::code
+                                               : Change::none;
+  }};
+  std::vector<std::string> words = many_words(300);
+  for (int i = 0; i < 300; ++i) words.push_back("a$" + std::to_string(i));
+  words.push_back("cutlass");
+  for (const Search& search : {fake.inside(words), fake.names(words)}) {
+    EXPECT_EQ(texts(search), std::set<std::string>{"cutlass"});
+    ASSERT_EQ(search.refused.size(), 1u);
+    EXPECT_EQ(search.refused[0].word, "$");
+    EXPECT_EQ(search.texts, 301u);
+    EXPECT_EQ(search.left_out, 300u);
+  }
+  EXPECT_LT(fake.asked, 500u);
+}
+
 TEST(ProbeSearch, ATextOnlySeenNearTheFrontIsSaidToBe) {
   auto near = [](const std::string& name) {
     return name.find("flash") < 500 ? Change::code : Change::none;
