@@ -4,10 +4,11 @@
     scripts/scan_results.py NAMESAKE FOLDER [--floor PROGRAM] [--only WORD] [--quick] [--output results/scan.json]
     scripts/scan_results.py --document    (puts results/scan.json into docs/effect.md; with --check: is it there?)
 
-FOLDER receives the wheels below from PyPI (2 GB; what is there is not fetched again) and what is unpacked of
+FOLDER receives the wheels below from PyPI (2.5 GB; what is there is not fetched again) and what is unpacked of
 them. Each is scanned as a wheel; each library in it is listed by `cuobjdump` -lelf, -lptx and -symbols
-too, and both are timed: scan by the best of five runs before and five behind cuobjdump, which takes long and
-counts by the better of two; both wait a while for the machine to have nothing else to do. PROGRAM is the
+too, and both are timed: scan by the best of ten runs before and ten behind cuobjdump, each in a moment in which
+nothing else runs; cuobjdump, which takes long and knows no threads, by the best of two, and never by more than its
+processor time, so that other work does not make it look slow. PROGRAM is the
 build's tests/study/scan_floor.cpp: what unpacking alone takes of a scan.
 cuobjdump reads one section of a library; what scan finds elsewhere is counted apart, and the rest must be
 equal: exit 1 if it is not. --quick: one run each.
@@ -30,6 +31,7 @@ WHEELS = {
     "nvidia-cublas": "nvidia_cublas-*.whl",
     "nvidia-cudnn-cu13": "nvidia_cudnn_cu13-*.whl",
     "flashinfer-cubin": "flashinfer_cubin-*.whl",
+    "torch": "torch-*.whl",
 }
 LISTS = ("-lelf", "-lptx", "-symbols")
 SAMPLE = 100  # of a wheel's loose cubins: cuobjdump is started three times for each
@@ -48,7 +50,7 @@ parser.add_argument("--check", action="store_true", help="exit 1 if the document
 arguments = parser.parse_args()
 if not arguments.document and not arguments.folder:
     parser.error("give NAMESAKE and FOLDER, or --document")
-runs = 1 if arguments.quick else 5
+runs = 1 if arguments.quick else 10
 
 
 # By a small process of its own: a child's peak begins with the memory of whoever starts it.
@@ -72,12 +74,19 @@ def best(measurements):
             "peak_megabytes": min(m["peak_mb"] for m in measurements)}
 
 
+def shown(file, times):
+    measurements = []
+    for _ in range(times):
+        others = quiet_moment() if times > 1 else 0
+        measurements.append({**timed([arguments.namesake, "-q", "scan", file], subprocess.DEVNULL), "others": others})
+    return measurements
+
+
 def scanned(file, times=runs):
     """What it found, and how long it takes to show it."""
     report = arguments.folder / "scan.json"
     timed([arguments.namesake, "-q", "scan", file, "--json", report], subprocess.DEVNULL)
-    measurements = [timed([arguments.namesake, "-q", "scan", file], subprocess.DEVNULL) for _ in range(times)]
-    return json.loads(report.read_text()), best(measurements)
+    return json.loads(report.read_text()), best(shown(file, times))
 
 
 def listed(cuobjdump, file, times=runs):
@@ -93,29 +102,33 @@ def listed(cuobjdump, file, times=runs):
         counts[what] = len(re.findall(pattern, text, re.M))
         if what == "kernels" and not counts[what]:
             counts[what] = len(re.findall(r"STO_ENTRY", text))
+        fastest = best(measurements)
+        fastest["wall_seconds"] = min(fastest["wall_seconds"], fastest["processor_seconds"])
         for key in total:
-            total[key] = round(total[key] + best(measurements)[key], 3)
+            total[key] = round(total[key] + fastest[key], 3)
     return counts, total
 
 
-def quiet_moment(most=1.5, patience=40):
-    """Waits until nothing else runs, or not longer than that; how busy it is then."""
-    end = time.monotonic() + patience
-    while os.getloadavg()[0] > most and time.monotonic() < end:
-        time.sleep(2)
-    return round(os.getloadavg()[0], 1)
+def quiet_moment(patience=4):
+    """Waits until nothing else runs, or not longer than that; how many processes still do."""
+    end, quiet = time.monotonic() + patience, 0
+    while True:
+        others = int(pathlib.Path("/proc/loadavg").read_text().split()[3].split("/")[0]) - 1
+        quiet = 0 if others else quiet + 1
+        if quiet == 2 or time.monotonic() > end:
+            return others
+        time.sleep(0.005)
 
 
 def compared(cuobjdump, file, name, times=runs):
     large = os.path.getsize(file) > LARGE
-    load = quiet_moment() if large else None
     report, ours = scanned(file, times)
     theirs, lists = listed(cuobjdump, file, min(times, 2))
     more = {}
     if large:
-        again = [timed([arguments.namesake, "-q", "scan", file], subprocess.DEVNULL) for _ in range(times)]
+        again = shown(file, times)
         ours = {key: min(ours[key], value) for key, value in best(again).items()}
-        more = {"load": load, "json_seconds": best([timed([arguments.namesake, "-q", "scan", file, "--json", "/dev/null"], subprocess.DEVNULL)
+        more = {"others_running": min(m["others"] for m in again), "json_seconds": best([timed([arguments.namesake, "-q", "scan", file, "--json", "/dev/null"], subprocess.DEVNULL)
                                                     for _ in range(times)])["wall_seconds"]}
         if arguments.floor:
             floors = [float(subprocess.check_output([arguments.floor, file])) for _ in range(times)]
@@ -219,19 +232,20 @@ def document():
                      f"{theirs['wall_seconds'] * 1e3:,.0f} | {f['ratio_wall']:.0f} | {f['ratio_processor']:.0f} | {alone} |")
     fast = [sum(f[key] >= TARGET for f in timed_files) for key in ("ratio_wall", "ratio_processor")]
     detailed = [f["json_seconds"] / f["scan_time"]["wall_seconds"] for f in timed_files if f["scan"]["kernels"] > 1000]
-    busiest = max(f["load"] for f in timed_files)
+    busiest = max(f["others_running"] for f in timed_files)
     text = "\n".join(rows) + "\n\n" + (
         f"Of {len(files)} files that `cuobjdump` {results['cuobjdump'][1:]} lists too, {equal} have the same cubins, PTX modules and kernels in the "
         f"section it reads; {len(elsewhere)} hold {extra:,} more kernels in sections of their own.") + "\n\n" + "\n".join(table) + "\n\n" + (
-        f"cuobjdump's time is that of its three lists together (entries, PTX modules, symbols), which name no kernel in PTX; "
+        f"cuobjdump's time is that of its three lists together (entries, PTX modules, symbols), by the clock or in processor time, "
+        f"whichever is less; they name no kernel in PTX; "
         f"scan does all of it at once, on {results['machine']['processors']} processors. At least {TARGET} times faster: "
         f"{fast[0]} of these {len(timed_files)} libraries by the clock, {fast[1]} in processor time. The last two columns are processor time "
         f"too: what unpacking takes of it, PTX whole and cubins as far as their kernels' names reach, and how many times faster a scan would be "
         f"that did nothing else. Libraries without packed code are searched at the speed at which the system maps their pages. The page "
         f"shows no register counts, which stand behind the code, so it does not unpack that far; --json does, and takes "
         f"{min(detailed):.1f} to {max(detailed):.1f} times as long, writing included.")
-    if busiest > 1.5:
-        text += f" The machine did other work meanwhile (load up to {busiest})."
+    if busiest:
+        text += " The machine did other work meanwhile."
     target = pathlib.Path(__file__).parent.parent / "docs/effect.md"
     before = target.read_text()
     text = "\n".join(line if line.startswith("|") else textwrap.fill(line, 108, break_on_hyphens=False) for line in text.split("\n"))
