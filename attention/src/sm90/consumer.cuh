@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "layout.h"
+#include "ptx.cuh"
 #include "tile.h"
 
 namespace namesake::attention::sm90 {
@@ -14,6 +15,19 @@ inline constexpr float kLn2 = 0.693147180559945309f;
 // Named barriers; 0 is __syncthreads.
 inline constexpr uint32_t kTurnBarrier = 1;   // + group: it is this group's turn to issue
 inline constexpr uint32_t kGroupBarrier = 4;  // + group: the group's 128 threads among themselves
+
+// Warpgroups that issue in turn: one group syncs, the one before it arrives. The last group passes
+// the first turn.
+inline constexpr int kTurnThreads = 256;
+
+template <TileConfig T>
+__device__ __forceinline__ void take_turn(int group) {
+  if constexpr (T.turns) ptx::barrier_sync(kTurnBarrier + group, kTurnThreads);
+}
+template <TileConfig T>
+__device__ __forceinline__ void pass_turn(int group) {
+  if constexpr (T.turns) ptx::barrier_arrive(kTurnBarrier + (group + 1) % T.groups, kTurnThreads);
+}
 
 // Keys at or beyond the row's limit (counted from the block's first key, less this thread's first
 // column) score -inf, whatever the product of padding was.

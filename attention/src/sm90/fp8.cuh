@@ -2,7 +2,7 @@
 //
 // The same plan as kernel.cuh, with what eight bits change:
 //
-// V must lie the other way round, keys contiguous, which no load can do: two producer warps turn
+// V must lie the other way round, keys contiguous, which no load can do: three producer warps turn
 // each block while the consumers compute (turn.cuh), or a kernel before this one has turned all of
 // V (ahead.h), with the same bits in the end. The order of keys that comes out of it is the one in
 // which a thread already holds its scores, so probabilities are packed without an exchange.
@@ -20,11 +20,15 @@
 // one exactly, and the threads are rid of an addition for each score.
 //
 // The tensor cores add in 14 bits or so: what a long row has gathered outgrows what is added to it.
-// After `promote_blocks` blocks the output so far is added to sums in fp32 and begins at zero
-// again. Registers for a second set of accumulators would cost a third of the keys of a block.
-// Shared memory has room for the sums up to a head_dim of 128; at 256 they go to a part of the
-// workspace that stays in L2, by additions for which nothing waits. Each thread has its own. The
-// row sums are promoted after every block, in registers: they grow by what is never negative.
+// After `promote_blocks` blocks the output is added to sums in fp32, of which the upper sixteen
+// bits go to shared memory; what is left of them, a part in 2^9 at most, stays in the accumulators
+// and is in the next sum, so nothing is lost. Whole sums would take twice the room and time, and
+// registers for a second set of accumulators a third of the keys of a block. Each thread has its
+// own, of which it knows the maxima that they are scaled by. The row sums are promoted after every
+// block, in registers: they grow by what is never negative.
+//
+// The same room serves the output at the end, which the copy engine stores while the next tile is
+// computed. Only at head_dim 256 with V turned here is there none: the sums are in the workspace.
 //
 // What was measured and left: a polynomial on the multiply-add pipe for some of the exponentials
 // (each costs seven more instructions, and instructions are what is short), turns of the consumers,
@@ -122,6 +126,51 @@ __device__ __forceinline__ void store(const Params& p, const Tile& tile, int row
   }
 }
 
+// The same through shared memory: sixteen rows, each of them the caller's to write, which the copy
+// engine takes from `area`. So that half a warp's stores meet no bank twice, lanes of odd rows
+// write the two halves of 64 columns in the other order.
+template <TileConfig T, class Element>
+__device__ __forceinline__ void copy_rows(const Params& p, const Tile& tile, int row0,
+                                          uint32_t area, const float (&output)[kOutput<T>]) {
+  constexpr int kBlocks = T.head_dim / kBlockColumns, kBlockBytes = kWarpRows * kRowBytes;
+  const int lane = threadIdx.x % 32;
+  const bool odd = lane / 4 % 2 != 0;
+#pragma unroll
+  for (int c = 0; c < kBlocks; ++c) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = fragment_row(lane, 2 * half);
+      auto packed = [&](int sixteenth, int word) {
+        const int at = c * (kBlockColumns / 2) + sixteenth * 8 + 2 * half + word;
+        return ptx::pack<Element>(output[at], output[at + 4]);
+      };
+      auto write = [&](int sixteenth, uint32_t first, uint32_t second) {
+        const int column = turned_fragment_column(lane, sixteenth);
+        ptx::store_shared8(area + c * kBlockBytes + element_offset(kWarpRows, row, column), first,
+                           second);
+      };
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const uint32_t low[2] = {packed(i, 0), packed(i, 1)};
+        const uint32_t high[2] = {packed(i + 2, 0), packed(i + 2, 1)};
+        write(odd ? i + 2 : i, odd ? high[0] : low[0], odd ? high[1] : low[1]);
+        write(odd ? i : i + 2, odd ? low[0] : high[0], odd ? low[1] : high[1]);
+      }
+    }
+  }
+  ptx::fence_async_proxy();
+  __syncwarp();
+  if (lane == 0) {
+    const int batch = p.problem.cu_seqlens_q ? 0 : tile.batch;
+#pragma unroll
+    for (int c = 0; c < kBlocks; ++c) {
+      ptx::tma_store(&p.o, area + c * kBlockBytes, c * kBlockColumns, tile.first_q + row0,
+                     tile.head, batch);
+    }
+    ptx::bulk_commit();
+  }
+}
+
 // The same in fp32, where the tile saw a part of the keys.
 template <TileConfig T>
 __device__ __forceinline__ void store_partial(const Params& p, const Tile& tile, int row0,
@@ -144,7 +193,7 @@ __device__ __forceinline__ void store_partial(const Params& p, const Tile& tile,
   }
 }
 
-// Warp 1, after each block of K: that block of V, as it comes.
+// After each block of K: that block of V, as it comes.
 template <TileConfig T>
 __device__ __forceinline__ void load_raw_v(const Params& p, Control<T>& control, uint32_t shared,
                                            Ring<T.raw_stages>& raw, const Tile& tile, int block) {
@@ -168,7 +217,7 @@ __device__ __forceinline__ void load_raw_v(const Params& p, Control<T>& control,
   raw.advance();
 }
 
-// Warp 1, after each block of K, where V was turned ahead: that block as it is to lie.
+// After each block of K, where V was turned ahead: that block as it is to lie.
 template <TileConfig T>
 __device__ __forceinline__ void load_turned_v(const Params& p, Control<T>& control, uint32_t shared,
                                               Ring<T.v_stages>& v, const Tile& tile, int block) {
@@ -184,9 +233,59 @@ __device__ __forceinline__ void load_turned_v(const Params& p, Control<T>& contr
   v.advance();
 }
 
+// What one thread loads of each tile, and how far it is in the rings.
+template <TileConfig T>
+struct Loader {
+  Ring<T.q_units> q;
+  Ring<T.stages> k;
+  Ring<max_of(T.raw_stages, 1)> raw;
+  Ring<T.v_stages> v;
+
+  __device__ __forceinline__ void load(const Params& p, Control<T>& control, uint32_t shared,
+                                       const Tile& tile) {
+    if (threadIdx.x % 32 != 0) return;
+    if constexpr (T.q_units == T.groups) {
+      // Q's buffers are free only when the tile before is done; Q itself may be near by then.
+      for (int i = 0; i < T.groups * T.blocks() && tile.blocks > 0; ++i) {
+        ptx::tma_prefetch(&p.q, i % T.blocks() * T.block_columns(),
+                          tile.first_q + tile.row0 + i / T.blocks() * kGroupRows,
+                          tile.head * p.q_steps.head, tile.batch * p.q_steps.batch);
+      }
+    }
+    load_tile<T>(p, control, shared, q, k, tile, [&](const Tile& tile, int block) {
+      if constexpr (T.ahead) {
+        load_turned_v<T>(p, control, shared, v, tile, block);
+      } else {
+        load_raw_v<T>(p, control, shared, raw, tile, block);
+      }
+    });
+  }
+};
+
+// Two warps, or where three turn V the first alone: a tile is published, then loaded.
+template <TileConfig T>
+__device__ __forceinline__ void schedule_and_load(const Params& p, Control<T>& control,
+                                                  uint32_t shared, int warp) {
+  Loader<T> loader;
+  if constexpr (T.loads_apart()) {
+    if (warp == 0) schedule<T>(p, control, [](const Tile&) {});
+    if (warp == 1) {
+      for_each_tile(control, p.order == Order::counted,
+                    [&](const Tile& tile) { loader.load(p, control, shared, tile); });
+    }
+  } else {
+    if (warp == 0) {
+      schedule<T>(p, control, [&](const Tile& tile) {
+        loader.load(p, control, shared, tile);
+        __syncwarp();
+      });
+    }
+  }
+}
+
 template <TileConfig T>
 __device__ __forceinline__ void consume(const Params& p, Control<T>& control, uint32_t shared,
-                                        uint8_t* sums_memory, int group) {
+                                        uint8_t* area, int group) {
   constexpr bool kE5m2 = T.dtype == DType::e5m2;
   constexpr int kScores = T.keys / 2;
   const int thread = threadIdx.x % 128, lane = threadIdx.x % 32;
@@ -271,16 +370,26 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
     for (int i = T.head_dim / 2; i < kOutput<T>; ++i) output[i] = ptx::as_float(zero);
   };
 
-  // The promoted sums of this thread: four floats at a time, 128 threads side by side. They are
-  // scaled by the maxima of their time, so that later ones can be added without reading.
-  constexpr int kSumChunks = T.head_dim / 8;
-  constexpr float kFar = 64.0f;  // between maxima: from there on the sums are scaled anew
-  float4* const sums = (T.sums_shared() ? reinterpret_cast<float4*>(sums_memory)
-                                        : reinterpret_cast<float4*>(p.sums) +
-                                              blockIdx.x * T.groups * kSumChunks * 128) +
-                       group * kSumChunks * 128 + thread;
+  // The promoted sums of this thread, eight of sixteen bits at a time, a warp's side by side. They
+  // are scaled by the maxima of their time.
+  constexpr int kSumChunks = T.head_dim / 16;
+  constexpr int kWarpChunks = T.warp_area_bytes() / sizeof(uint4);
+  const int warp = group * 4 + thread / 32;
+  uint4* const sums = (T.has_area() ? reinterpret_cast<uint4*>(area)
+                                    : p.sums + blockIdx.x * T.groups * 4 * kWarpChunks) +
+                      warp * kWarpChunks + lane;
+  const uint32_t warp_area = shared + T.area_offset() + warp * T.warp_area_bytes();
   float sums_top[2] = {-kInfinity, -kInfinity};
   bool promoted = false;
+  // The two numbers in a word. The lower one stays in the other's last bits: what is read is what
+  // was subtracted, and that is all that matters.
+  auto low_of = [](uint32_t two) { return __uint_as_float(two << 16); };
+  auto high_of = [](uint32_t two) { return __uint_as_float(two); };
+  // Before this warp writes where it stored from: those rows have been read.
+  auto take_area = [&] {
+    if constexpr (T.store_by_copy) ptx::bulk_wait_read();
+    __syncwarp();
+  };
   auto add_promoted = [&] {
     float scale[2];
 #pragma unroll
@@ -288,34 +397,34 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       scale[r] = sums_top[r] == -kInfinity ? 0.0f : ptx::exp2(sums_top[r] - top[r]);
 #pragma unroll
     for (int i = 0; i < kSumChunks; ++i) {
-      const float4 before = T.sums_shared() ? sums[i * 128] : __ldcg(sums + i * 128);
-      output[4 * i] = fmaf(before.x, scale[0], output[4 * i]);
-      output[4 * i + 1] = fmaf(before.y, scale[0], output[4 * i + 1]);
-      output[4 * i + 2] = fmaf(before.z, scale[1], output[4 * i + 2]);
-      output[4 * i + 3] = fmaf(before.w, scale[1], output[4 * i + 3]);
+      const uint4 chunk = T.has_area() ? sums[i * 32] : __ldcg(sums + i * 32);
+      const uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        float* const two = &output[8 * i + 2 * w];
+        two[0] = fmaf(low_of(words[w]), scale[w % 2], two[0]);
+        two[1] = fmaf(high_of(words[w]), scale[w % 2], two[1]);
+      }
     }
   };
+  // Packed by a conversion that reads the accumulators themselves: where the bits of one are moved,
+  // even to be read, the assembler serialises all products.
   auto promote = [&] {
-    const bool far = !(top[0] - sums_top[0] <= kFar && top[1] - sums_top[1] <= kFar);
-    if (T.sums_shared() || !promoted || __any_sync(~0u, far)) {
-      if (promoted) add_promoted();
+    if (promoted) add_promoted();
 #pragma unroll
-      for (int i = 0; i < kSumChunks; ++i) {
-        sums[i * 128] =
-            make_float4(output[4 * i], output[4 * i + 1], output[4 * i + 2], output[4 * i + 3]);
-      }
-      sums_top[0] = top[0];
-      sums_top[1] = top[1];
-    } else {
-      const float low = ptx::exp2(top[0] - sums_top[0]), high = ptx::exp2(top[1] - sums_top[1]);
+    for (int i = 0; i < kSumChunks; ++i) {
+      uint32_t words[4];
 #pragma unroll
-      for (int i = 0; i < kSumChunks; ++i) {
-        ptx::add4(sums + i * 128, output[4 * i] * low, output[4 * i + 1] * low,
-                  output[4 * i + 2] * high, output[4 * i + 3] * high);
+      for (int w = 0; w < 4; ++w) {
+        float* const two = &output[8 * i + 2 * w];
+        words[w] = ptx::pack<__nv_bfloat16>(two[0], two[1]);
+        two[0] -= low_of(words[w]);
+        two[1] -= high_of(words[w]);
       }
+      sums[i * 32] = make_uint4(words[0], words[1], words[2], words[3]);
     }
-#pragma unroll
-    for (int i = 0; i < T.head_dim / 2; ++i) output[i] = 0.0f;
+    sums_top[0] = top[0];
+    sums_top[1] = top[1];
     promoted = true;
   };
   auto rescale_all = [&] {
@@ -327,6 +436,8 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
     }
   };
 
+  if (group == T.groups - 1) pass_turn<T>(group);  // the first group begins
+
   for_each_tile(control, false, [&](const Tile& tile) {
     const float scale_log2 = tile.scale_log2;
     const int row0 = tile.row0 + group * kGroupRows;
@@ -337,17 +448,26 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
     const int whole =
         min_of(blocks, whole_blocks(row0, tile.length_q, tile.length_kv, T.causal, T.keys));
 
+    const bool divided = p.problem.key_splits > 1;
+    const bool copied = T.store_by_copy && !divided && !is_fp8(p.problem.o_dtype) &&
+                        (!p.lengths_vary || row0 + kGroupRows <= tile.length_q);
+
     top[0] = top[1] = -kInfinity;
     sum[0] = sum[1] = 0.0f;
     promoted = false;
 #pragma unroll
     for (int i = 0; i < kOutput<T>; ++i) output[i] = 0.0f;
 
-      // Blocks that other groups of the tile see and this one does not.
+      // Blocks that other groups of the tile see and this one does not. Every group takes
+      // tile.blocks - 1 turns, whatever it has to do.
 #pragma unroll 1
     for (int i = 1; i <= tile.blocks - blocks; ++i) {
       wait_full(control.k_full, k);
       release(control.k_empty, k);
+      if (i < tile.blocks) {
+        take_turn<T>(group);
+        pass_turn<T>(group);
+      }
       wait_full(control.v_full, v);
       release(control.v_empty, v);
     }
@@ -375,16 +495,18 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       pack_probabilities();
       take_packed();
       alpha[0] = alpha[1] = 1.0f;  // the output is still zero
+      if (p.promote_blocks > 0) take_area();
 
       // One block: its scores, and the output of the block before.
-      int until_promotion = p.promote_blocks;
       auto step = [&](auto masked) {
         wait_full(control.k_full, k);
+        take_turn<T>(group);
         ptx::wgmma_fence();
         start_scores();
         wait_full(control.v_full, v);
         ptx::wgmma_fence();
         start_output();
+        pass_turn<T>(group);
         ptx::wgmma_wait<1>();
         ptx::settle(scores);
         release(control.k_empty, k);
@@ -402,18 +524,24 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
         take_packed();
         take_sums();
         rescale_all();
-        if (--until_promotion == 0) {
-          promote();
-          until_promotion = p.promote_blocks;
-        }
       };
       int block = blocks - 1;
-      if constexpr (T.causal) {
+      // The steps down to block `end`. Promotion is outside their loop, of which it would be half.
+      int until_promotion = p.promote_blocks > 0 ? p.promote_blocks : tile.blocks;
+      auto run = [&](auto masked, int end) {
+        while (block > end) {
+          const int stop = max_of(end, block - until_promotion);
+          until_promotion -= block - stop;
 #pragma unroll 1
-        for (; block > whole; --block) step(std::true_type{});
-      }
-#pragma unroll 1
-      for (; block > 0; --block) step(std::false_type{});
+          for (; block > stop; --block) step(masked);
+          if (until_promotion == 0) {
+            promote();
+            until_promotion = p.promote_blocks;
+          }
+        }
+      };
+      if constexpr (T.causal) run(std::true_type{}, whole);
+      run(std::false_type{}, 0);
 
       // The last output product.
       release_q();
@@ -434,16 +562,19 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       float lse[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        const bool empty = sum[r] == 0.0f;
         const float inverse = tile.factor / sum[r];
-        lse[r] = empty ? -kInfinity : (top[r] - kOffset) * kLn2 + logf(sum[r]);
+        lse[r] = sum[r] == 0.0f ? -kInfinity : (top[r] - kOffset) * kLn2 + logf(sum[r]);
 #pragma unroll
-        for (int i = 0; i < T.head_dim / 2; i += 4) {
-          output[i + 2 * r] = empty ? 0.0f : output[i + 2 * r] * inverse;
-          output[i + 2 * r + 1] = empty ? 0.0f : output[i + 2 * r + 1] * inverse;
+        for (int i = 2 * r; i < T.head_dim / 2; i += 4) {
+          output[i] *= inverse;
+          output[i + 1] *= inverse;
         }
       }
-      const bool divided = p.problem.key_splits > 1;
+      if (__any_sync(~0u, sum[0] == 0.0f || sum[1] == 0.0f)) {
+#pragma unroll
+        for (int i = 0; i < T.head_dim / 2; ++i)
+          output[i] = sum[i / 2 % 2] == 0.0f ? 0.0f : output[i];
+      }
       if ((divided || p.problem.lse) && lane % 4 == 0) {
         float* to = divided ? p.partials.lse + partial_row(p.problem, tile.part, tile.batch,
                                                            tile.head, tile.first_q)
@@ -457,12 +588,19 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       }
       if (divided) {
         store_partial<T>(p, tile, row0, output);
+      } else if (copied) {
+        const int warp_row = row0 + thread / 32 * kWarpRows;
+        take_area();
+        p.problem.o_dtype == DType::fp16
+            ? copy_rows<T, __half>(p, tile, warp_row, warp_area, output)
+            : copy_rows<T, __nv_bfloat16>(p, tile, warp_row, warp_area, output);
       } else {
         store<T>(p, tile, row0, output);
       }
     }
     if (tile.blocks > 0) q.advance(T.groups);
   });
+  take_area();  // shared memory must outlive the store
 }
 
 template <TileConfig T>
@@ -486,9 +624,9 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     forward8(const __grid_constant__ Params p) {
   constexpr TileConfig T = Shape::kTile;
   static_assert(T.shared_bytes() <= kSharedLimit);
-  constexpr int kTurning = T.ahead ? 1 : kTurningWarps;  // who fills a stage of V
-  static_assert(T.ahead == (T.raw_stages == 0));
-  static_assert(T.keys % 32 == 0 && !T.store_by_copy && !T.rescale_early && !T.turns);
+  constexpr int kFilling = max_of(T.turning_warps, 1);  // warps that fill a stage of V
+  static_assert(T.ahead == (T.raw_stages == 0) && T.ahead == (T.turning_warps == 0));
+  static_assert(T.keys % 32 == 0 && !T.rescale_early);
   static_assert(sizeof(Control<T>) <= TileConfig::kControlBytes);
   extern __shared__ __align__(kTileAlignment) uint8_t memory[];
   const uint32_t shared = ptx::shared_address(memory);
@@ -498,6 +636,7 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     ptx::prefetch_tensor_map(&p.q);
     ptx::prefetch_tensor_map(&p.k);
     ptx::prefetch_tensor_map(&p.v);
+    if constexpr (T.store_by_copy) ptx::prefetch_tensor_map(&p.o);
     auto init = [](uint64_t* barriers, int size, int count) {
       for (int i = 0; i < size; ++i) ptx::mbarrier_init(ptx::shared_address(&barriers[i]), count);
     };
@@ -505,12 +644,12 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     init(control.q_empty, T.q_units, 4);
     init(control.k_full, T.stages, 1);
     init(control.k_empty, T.stages, 4 * T.groups);
-    init(control.v_full, T.v_stages, kTurning);
+    init(control.v_full, T.v_stages, kFilling);
     init(control.v_empty, T.v_stages, 4 * T.groups);
     init(control.raw_full, T.raw_stages, 1);
-    init(control.raw_empty, T.raw_stages, kTurning);
+    init(control.raw_empty, T.raw_stages, T.turning_warps);
     init(&control.tile_full, 1, 1);
-    init(&control.tile_empty, 1, 1 + (T.ahead ? 0 : kTurning) + 4 * T.groups);
+    init(&control.tile_empty, 1, (T.loads_apart() ? 1 : 0) + T.turning_warps + 4 * T.groups);
     ptx::fence_mbarrier_init();
   }
   fp8::write_ones<T>(shared);
@@ -522,26 +661,14 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
   if (warpgroup == 0) {
     ptx::give_registers<T.producer_registers>();
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
-    if (warp == 0) schedule<T>(p, control);
-    if (warp == 1) {
-      if constexpr (T.ahead) {
-        Ring<T.v_stages> v;
-        load_q_and_k<T>(p, control, shared, [&](const Tile& tile, int block) {
-          fp8::load_turned_v<T>(p, control, shared, v, tile, block);
-        });
-      } else {
-        Ring<T.raw_stages> raw;
-        load_q_and_k<T>(p, control, shared, [&](const Tile& tile, int block) {
-          fp8::load_raw_v<T>(p, control, shared, raw, tile, block);
-        });
-      }
-    }
+    fp8::schedule_and_load<T>(p, control, shared, warp);
     if constexpr (!T.ahead) {
-      if (warp >= 2) turn_v<T>(p, control, shared, warp - 2);
+      constexpr int kFirst = 4 - T.turning_warps;
+      if (warp >= kFirst) turn_v<T>(p, control, shared, warp - kFirst);
     }
   } else {
     ptx::take_registers<T.consumer_registers()>();
-    fp8::consume<T>(p, control, shared, memory + T.sums_offset(), warpgroup - 1);
+    fp8::consume<T>(p, control, shared, memory + T.area_offset(), warpgroup - 1);
   }
 }
 

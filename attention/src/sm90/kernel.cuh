@@ -40,7 +40,19 @@ inline constexpr float kSlack = 8.0f;
 template <TileConfig T>
 using Element = std::conditional_t<T.dtype == DType::fp16, __half, __nv_bfloat16>;
 
-// Warp 2 of the producers.
+// Warp 1 of the producers.
+template <TileConfig T>
+__device__ __forceinline__ void load_q_and_k(const Params& p, Control<T>& control,
+                                             uint32_t shared) {
+  Ring<T.q_units> q;
+  Ring<T.stages> k;
+  for_each_tile(control, p.order == Order::counted, [&](const Tile& tile) {
+    if (threadIdx.x % 32 != 0) return;
+    load_tile<T>(p, control, shared, q, k, tile, [](const Tile&, int) {});
+  });
+}
+
+// Warp 2.
 template <TileConfig T>
 __device__ __forceinline__ void load_v(const Params& p, Control<T>& control, uint32_t shared) {
   Ring<T.v_stages> v;
@@ -188,7 +200,6 @@ template <TileConfig T>
 __device__ __forceinline__ void consume(const Params& p, Control<T>& control, uint32_t shared,
                                         int group) {
   constexpr int kScores = T.keys / 2, kOutput = T.head_dim / 2;
-  constexpr int kPairThreads = 256;  // one group syncs, the one before it arrives
   const int thread = threadIdx.x % 128, lane = threadIdx.x % 32;
   const float scale_log2 = p.scale_log2;
 
@@ -200,12 +211,6 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
   Ring<T.stages> k;
   Ring<T.v_stages> v;
 
-  auto take_turn = [&] {
-    if constexpr (T.turns) ptx::barrier_sync(kTurnBarrier + group, kPairThreads);
-  };
-  auto pass_turn = [&] {
-    if constexpr (T.turns) ptx::barrier_arrive(kTurnBarrier + (group + 1) % T.groups, kPairThreads);
-  };
   auto wait_full = [&](uint64_t* full, const auto& ring) {
     ptx::mbarrier_wait(ptx::shared_address(&full[ring.slot]), ring.phase);
   };
@@ -252,7 +257,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
     }
   };
 
-  if (T.turns && group == T.groups - 1) pass_turn();  // the first group begins
+  if (group == T.groups - 1) pass_turn<T>(group);  // the first group begins
 
   for_each_tile(control, false, [&](const Tile& tile) {
     const int row0 = tile.row0 + group * kGroupRows;
@@ -275,8 +280,8 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       wait_full(control.k_full, k);
       release(control.k_empty, k);
       if (i < tile.blocks) {
-        take_turn();
-        pass_turn();
+        take_turn<T>(group);
+        pass_turn<T>(group);
       }
       wait_full(control.v_full, v);
       release(control.v_empty, v);
@@ -324,14 +329,14 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
       // One block: its scores, and the output of the block before.
       auto step = [&](auto masked) {
         wait_full(control.k_full, k);
-        take_turn();
+        take_turn<T>(group);
         ptx::wgmma_fence();
         start_scores();
         if constexpr (T.rescale_early) rescale(output, alpha);
         wait_full(control.v_full, v);
         ptx::wgmma_fence();
         start_output();
-        pass_turn();
+        pass_turn<T>(group);
         ptx::wgmma_wait<1>();
         ptx::settle(scores);
         release(control.k_empty, k);
@@ -459,8 +464,8 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
   if (warpgroup == 0) {
     ptx::give_registers<T.producer_registers>();
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
-    if (warp == 0) schedule<T>(p, control);
-    if (warp == 1) load_q_and_k<T>(p, control, shared, [](const Tile&, int) {});
+    if (warp == 0) schedule<T>(p, control, [](const Tile&) {});
+    if (warp == 1) load_q_and_k<T>(p, control, shared);
     if (warp == 2) load_v<T>(p, control, shared);
   } else {
     ptx::take_registers<T.consumer_registers()>();

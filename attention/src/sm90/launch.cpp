@@ -117,7 +117,7 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   // Behind one another, each a multiple of 16 bytes but the last.
   char* const sums = static_cast<char*>(workspace) + counter_bytes(plan);
   char* const turned = sums + sums_bytes(plan);
-  params.sums = reinterpret_cast<float*>(sums);
+  params.sums = reinterpret_cast<uint4*>(sums);
   params.partials = partials_at(plan.problem, turned + turned_bytes(plan));
   if (plan.tile.ahead) {
     params.turned = {reinterpret_cast<uint8_t*>(turned),

@@ -107,6 +107,7 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
         "the Hopper kernel takes a transposed v with one length or padded ones, not packed: its "
         "copies begin at a multiple of 16 keys, and packed sequences anywhere");
   }
+  if (p.batch == 0 || p.seqlen_q == 0) return true;  // nothing to read or write
   struct Named {
     const char* name;
     const Tensor& tensor;
@@ -153,7 +154,7 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   plan.q = tensor_map("q", p.q, p.dtype, p.head_dim, q_extent(p), columns, kGroupRows);
   plan.k = tensor_map("k", p.k, p.dtype, p.head_dim, kv_extent(p), columns, tile.keys);
   plan.v = v_map(tile, p);
-  plan.o = tensor_map("o", p.o, p.o_dtype, p.head_dim, q_extent(p), columns, kWarpRows);
+  plan.o = tensor_map("o", p.o, p.o_dtype, p.head_dim, q_extent(p), kBlockColumns, kWarpRows);
   int64_t row_tiles = int64_t{ceil_div(p.seqlen_q, tile.rows())} * p.batch;
   if (p.cu_seqlens_q && p.total_q / tile.rows() + p.batch < row_tiles) {
     row_tiles = p.total_q / tile.rows() + p.batch;
@@ -185,13 +186,13 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   return plan;
 }
 
-// Turning V ahead costs a pass over V and pays once enough query rows share it; under a mask, of
-// which half the products are left, later (results/attention-tuning-fp8.json). Up to a head_dim of
-// 128 the kernel has shared memory's bandwidth to spare and turns V for nothing.
+// Turning V ahead costs a pass over V and pays once enough query rows share it
+// (results/attention-tuning-fp8.json). Up to a head_dim of 128 the kernel has shared memory's
+// bandwidth to spare and turns V for nothing.
 bool turns_ahead(const Problem& p) {
   const int64_t rows = int64_t{p.seqlen_q} * p.heads_q / max_of(p.heads_kv, 1);
   return is_fp8(p.dtype) && p.head_dim > 128 && !p.v_transposed && !p.spare_workspace &&
-         p.key_splits == 1 && rows >= (p.causal ? 12288 : 4096) && turning_fits(p);
+         p.key_splits == 1 && rows >= 4096 && turning_fits(p);
 }
 
 Plan plan(const Problem& p, const DeviceInfo& device) {
@@ -217,8 +218,8 @@ int promote_blocks(const Plan& plan) {
 }
 
 size_t sums_bytes(const Plan& plan) {
-  if (promote_blocks(plan) == 0 || plan.tile.sums_shared()) return 0;
-  return static_cast<size_t>(plan.grid) * plan.tile.sums_bytes();
+  if (promote_blocks(plan) == 0 || plan.tile.has_area()) return 0;
+  return static_cast<size_t>(plan.grid) * plan.tile.area_bytes();
 }
 
 size_t turned_bytes(const Plan& plan) {
@@ -247,6 +248,7 @@ std::string describe(const Plan& plan) {
   if (t.is_fp8()) {
     add("v_stages", t.v_stages);
     add("raw_stages", t.raw_stages);
+    add("turning_warps", t.turning_warps);
     add("ahead", t.ahead);
   }
   s += "; launch";

@@ -137,10 +137,12 @@ __device__ __forceinline__ void leave(TileCounter& counter) {
   if (ptx::add_one(&counter.done) == gridDim.x - 1) ptx::store_release(&counter.state, 0);
 }
 
-// Warp 0: decides and publishes, a tile ahead of the consumers. With a counter a tile is asked for
-// only when the loads of the one before have been issued: who asks then is about to be free.
-template <TileConfig T>
-__device__ __forceinline__ void schedule(const Params& p, Control<T>& control) {
+// Warp 0: decides and publishes, a tile ahead of the consumers, and calls `published` for each.
+// With a counter a tile is asked for only when the loads of the one before have been issued: who
+// asks then is about to be free.
+template <TileConfig T, class Published>
+__device__ __forceinline__ void schedule(const Params& p, Control<T>& control,
+                                         Published&& published) {
   const int lane = threadIdx.x % 32;
   TileWalk<T> walk{p};
   uint32_t phase = 1;
@@ -151,6 +153,7 @@ __device__ __forceinline__ void schedule(const Params& p, Control<T>& control) {
       ptx::mbarrier_arrive(ptx::shared_address(&control.tile_full));
     }
     phase ^= 1;
+    published(tile);
   };
 
   if (p.order == Order::paired) {
@@ -242,32 +245,28 @@ __device__ __forceinline__ void load(const CUtensorMap& map, uint64_t (&full)[kS
   ring.advance();
 }
 
-// Warp 1: the last block of K first, which with Q lets the tile begin. `after_k` is called after
-// the loads that belong to each block.
+// A tile's Q and K by one thread: the last block of K first, which with Q lets the tile begin.
+// `after_k` is called after the loads that belong to each block.
 template <TileConfig T, class AfterK>
-__device__ __forceinline__ void load_q_and_k(const Params& p, Control<T>& control, uint32_t shared,
-                                             AfterK&& after_k) {
-  Ring<T.q_units> q;
-  Ring<T.stages> k;
-  for_each_tile(control, p.order == Order::counted, [&](const Tile& tile) {
-    if (threadIdx.x % 32 != 0) return;
-    const int head = tile.head / p.heads_per_kv * p.k_steps.head,
-              batch = tile.batch * p.k_steps.batch;
+__device__ __forceinline__ void load_tile(const Params& p, Control<T>& control, uint32_t shared,
+                                          Ring<T.q_units>& q, Ring<T.stages>& k, const Tile& tile,
+                                          AfterK&& after_k) {
+  const int head = tile.head / p.heads_per_kv * p.k_steps.head,
+            batch = tile.batch * p.k_steps.batch;
 #pragma unroll 1
-    for (int block = tile.blocks - 1; block >= 0; --block) {
-      load<T, T.keys>(p.k, control.k_full, control.k_empty, k, shared + T.k_offset(),
-                      tile.first_kv + block * T.keys, head, batch, ptx::kEvictLast);
-      if (block == tile.blocks - 1) {
+  for (int block = tile.blocks - 1; block >= 0; --block) {
+    load<T, T.keys>(p.k, control.k_full, control.k_empty, k, shared + T.k_offset(),
+                    tile.first_kv + block * T.keys, head, batch, ptx::kEvictLast);
+    if (block == tile.blocks - 1) {
 #pragma unroll 1
-        for (int g = 0; g < T.groups; ++g) {
-          load<T, kGroupRows>(p.q, control.q_full, control.q_empty, q, shared + T.q_offset(),
-                              tile.first_q + tile.row0 + g * kGroupRows, tile.head * p.q_steps.head,
-                              tile.batch * p.q_steps.batch, ptx::kEvictFirst);
-        }
+      for (int g = 0; g < T.groups; ++g) {
+        load<T, kGroupRows>(p.q, control.q_full, control.q_empty, q, shared + T.q_offset(),
+                            tile.first_q + tile.row0 + g * kGroupRows, tile.head * p.q_steps.head,
+                            tile.batch * p.q_steps.batch, ptx::kEvictFirst);
       }
-      after_k(tile, block);
     }
-  });
+    after_k(tile, block);
+  }
 }
 
 }  // namespace namesake::attention::sm90

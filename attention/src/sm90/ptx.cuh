@@ -108,6 +108,14 @@ NAMESAKE_DEVICE void bulk_store(void* destination, uint32_t source, uint32_t byt
                : "memory");
 }
 
+// The same only as far as the L2 cache.
+NAMESAKE_DEVICE void tma_prefetch(const CUtensorMap* map, int column, int row, int head,
+                                  int batch) {
+  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global [%0, {%1, %2, %3, %4}];" ::"l"(map),
+               "r"(column), "r"(row), "r"(head), "r"(batch)
+               : "memory");
+}
+
 NAMESAKE_DEVICE void tma_store(const CUtensorMap* map, uint32_t source, int column, int row,
                                int head, int batch) {
   asm volatile(
@@ -170,13 +178,6 @@ NAMESAKE_DEVICE uint32_t add_one(uint32_t* address) {
                : "l"(address)
                : "memory");
   return old;
-}
-
-// Adds four floats at a 16-byte boundary, without reading them.
-NAMESAKE_DEVICE void add4(float4* address, float a, float b, float c, float d) {
-  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(a),
-               "f"(b), "f"(c), "f"(d)
-               : "memory");
 }
 
 // ---- registers, small arithmetic ---------------------------------------------------------------
@@ -283,6 +284,10 @@ NAMESAKE_DEVICE void load_shared16(uint32_t address, uint32_t (&to)[4]) {
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(address)
                : "memory");
+}
+
+NAMESAKE_DEVICE void store_shared8(uint32_t address, uint32_t a, uint32_t b) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b) : "memory");
 }
 
 NAMESAKE_DEVICE void store_shared16(uint32_t address, uint32_t a, uint32_t b, uint32_t c,

@@ -30,9 +30,10 @@ struct TileConfig {
   int q_units = 4;             // 64-row buffers of Q; more than `groups` prefetch the next tile's
   bool turns = true;           // consumers issue their products in turn (ping-pong)
   bool rescale_early = false;  // rescale the output between issuing QK and PV, not after PV
-  bool store_by_copy = true;   // whole rows leave through the tile's own Q unit by the copy engine
+  bool store_by_copy = true;   // rows leave through shared memory, by the copy engine
   // fp8 alone (fp8.cuh):
   int raw_stages = 0;  // buffers of V as it is loaded, before it is turned
+  int turning_warps = 2;
   bool ahead = false;  // V was turned by a kernel before this one (ahead.h): no raw stages
 
   constexpr bool operator==(const TileConfig&) const = default;
@@ -54,7 +55,7 @@ struct TileConfig {
   NAMESAKE_HOST_DEVICE constexpr int blocks() const { return head_dim / block_columns(); }
 
   // Shared memory, in this order from a 1024-byte boundary: Q units, K stages, raw V stages, V
-  // stages, promoted sums, control.
+  // stages, the spare area, control.
   NAMESAKE_HOST_DEVICE constexpr int q_unit_bytes() const {
     return blocks() * kGroupRows * row_bytes();
   }
@@ -72,14 +73,23 @@ struct TileConfig {
   NAMESAKE_HOST_DEVICE constexpr int v_offset() const {
     return raw_offset() + raw_stages * kv_stage_bytes();
   }
-  // fp8: the promoted sums, where there is room for them.
-  NAMESAKE_HOST_DEVICE constexpr int sums_bytes() const { return rows() * head_dim * 4; }
-  NAMESAKE_HOST_DEVICE constexpr bool sums_shared() const { return is_fp8() && head_dim <= 128; }
-  NAMESAKE_HOST_DEVICE constexpr int sums_offset() const {
-    return v_offset() + v_stages * v_stage_bytes();
+  // fp8: sixteen bits for each element of the output, every warp's together. While a tile is
+  // computed they hold its promoted sums, and at its end the rows that the copy engine stores.
+  NAMESAKE_HOST_DEVICE constexpr int warp_area_bytes() const { return kWarpRows * head_dim * 2; }
+  NAMESAKE_HOST_DEVICE constexpr int area_bytes() const {
+    return rows() / kWarpRows * warp_area_bytes();
+  }
+  // fp8: a warp schedules and another loads, unless three warps turn V.
+  NAMESAKE_HOST_DEVICE constexpr bool loads_apart() const { return turning_warps <= 2; }
+  NAMESAKE_HOST_DEVICE constexpr bool has_area() const {
+    return is_fp8() && (head_dim <= 128 || ahead);
+  }
+  NAMESAKE_HOST_DEVICE constexpr int area_offset() const {
+    const int end = v_offset() + v_stages * v_stage_bytes();
+    return (end + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
   }
   NAMESAKE_HOST_DEVICE constexpr int control_offset() const {
-    return sums_offset() + (sums_shared() ? sums_bytes() : 0);
+    return area_offset() + (has_area() ? area_bytes() : 0);
   }
   NAMESAKE_HOST_DEVICE constexpr int shared_bytes() const {
     return control_offset() + kControlBytes;
@@ -101,17 +111,20 @@ constexpr TileConfig tile_for(DType dtype, int head_dim, bool causal, bool ahead
   if (is_fp8(dtype)) {
     t.raw_stages = 2, t.turns = false;
     t.producer_registers = 56;
-    t.store_by_copy = false;
     if (head_dim <= 64) {
       t.head_dim = 64, t.groups = 3, t.keys = 128, t.q_units = 6;
     } else if (head_dim <= 128) {
       t.head_dim = 128, t.groups = 3, t.keys = 96, t.q_units = 6, t.producer_registers = 32;
+      t.stages = t.v_stages = 3, t.turns = !causal;
     } else {
       // The consumers need all but what the producers cannot do without.
       t.head_dim = 256, t.groups = 2, t.keys = 128, t.q_units = 2, t.producer_registers = 24;
+      t.turns = true;
+      t.turning_warps = 3;
       t.ahead = ahead;
-      if (ahead) t.raw_stages = 0;
+      if (ahead) t.raw_stages = t.turning_warps = 0;
     }
+    t.store_by_copy = t.has_area();
     return t;
   }
   if (head_dim <= 64) {

@@ -1,13 +1,11 @@
 // Turning V: from the rows that the copy engine brought to the columns that an 8-bit product wants
-// (layout.h). Two warps of the producer warpgroup do it while the consumers compute; each takes
-// half of every block.
+// (layout.h). Two or three warps of the producer warpgroup do it while the consumers compute; each
+// takes its share of every block.
 #pragma once
 
 #include "producer.cuh"
 
 namespace namesake::attention::sm90 {
-
-inline constexpr int kTurningWarps = 2;
 
 // Keeps, of a word that holds keys 2t, 2t + 1, 2t + 8, 2t + 9 of sixteen, those before `inside`.
 __device__ __forceinline__ uint32_t kept_bytes(int inside, int t) {
@@ -21,18 +19,18 @@ __device__ __forceinline__ uint32_t kept_bytes(int inside, int t) {
 // its transposed 8x8 matrices give lane (c, t) columns 2c and 2c + 1 of keys 2t and 2t + 1; two of
 // them, eight keys apart, make a word of four keys for each column.
 //
-// A unit is sixteen keys of 32 columns: one load, one store. This warp has every second sixteen.
-// All loops are unrolled, and an address is a lane's base with constants added and, for the swizzle
-// of another chunk it loads, bits flipped: two warps must keep up with all the others, in few
-// registers.
+// A unit is sixteen keys of 32 columns: one load, one store. This warp has every second or third
+// sixteen. All loops are unrolled, and an address is a lane's base with constants added and, for
+// the swizzle of another chunk it loads, bits flipped: few warps must keep up with all the others,
+// in few registers.
 template <TileConfig T, bool kCut>
 __device__ __forceinline__ void turn_rows(uint32_t from, uint32_t to, int warp, int inside) {
   constexpr int kPairs = T.head_dim / 32;  // of 16-byte chunks of a key: the units of sixteen keys
-  constexpr int kUnits = T.keys / 16 / kTurningWarps * kPairs;
+  constexpr int kSixteens = T.keys / 16;
   constexpr int kPairsOfRow = T.row_bytes() / 32;
   constexpr uint32_t kPairBytes = 2 * kChunkBytes;
   constexpr int kAhead = 2;  // units that are loaded before the first of them is stored
-  static_assert(kUnits % kAhead == 0);
+  static_assert(kPairs % kAhead == 0);
   const int lane = threadIdx.x % 32, matrix = lane / 8, row = lane % 8;
 
   const uint32_t key = warp * 16 + matrix % 2 * 8 + row;
@@ -43,37 +41,43 @@ __device__ __forceinline__ void turn_rows(uint32_t from, uint32_t to, int warp, 
   auto load = [&](int first) {
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      const int sixteen = (first + i) / kPairs, pair = (first + i) % kPairs;
+      const int turn = (first + i) / kPairs, pair = (first + i) % kPairs;
       ptx::ldmatrix_transposed((load_base ^ (pair % kPairsOfRow * kPairBytes)) +
                                    pair / kPairsOfRow * T.keys * T.row_bytes() +
-                                   sixteen * 16 * kTurningWarps * T.row_bytes(),
+                                   turn * 16 * T.turning_warps * T.row_bytes(),
                                loaded[first / kAhead % 2][i]);
     }
   };
+  // Whether this warp has a unit: not all have as many sixteens.
+  auto has = [&](int unit) {
+    const int turn = unit / kPairs;
+    return (turn + 1) * T.turning_warps <= kSixteens || turn * T.turning_warps + warp < kSixteens;
+  };
   load(0);
 #pragma unroll
-  for (int first = 0; first < kUnits; first += kAhead) {
-    if (first + kAhead < kUnits) load(first + kAhead);
+  for (int first = 0; first < ceil_div(kSixteens, T.turning_warps) * kPairs; first += kAhead) {
+    if (!has(first)) break;
+    if (has(first + kAhead)) load(first + kAhead);
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      const int sixteen = (first + i) / kPairs, pair = (first + i) % kPairs;
+      const int sixteen = (first + i) / kPairs * T.turning_warps, pair = (first + i) % kPairs;
       const uint32_t(&w)[4] = loaded[first / kAhead % 2][i];
       uint32_t turned[4] = {__byte_perm(w[0], w[1], 0x6420), __byte_perm(w[0], w[1], 0x7531),
                             __byte_perm(w[2], w[3], 0x6420), __byte_perm(w[2], w[3], 0x7531)};
       if constexpr (kCut) {
-        const int first_key = (sixteen * kTurningWarps + warp) * 16;
-        const uint32_t kept = kept_bytes(inside - first_key, lane % 4);
+        const uint32_t kept = kept_bytes(inside - (sixteen + warp) * 16, lane % 4);
 #pragma unroll
         for (uint32_t& word : turned) word &= kept;
       }
-      ptx::stmatrix(store_base + turned_chunk(T.keys, pair * 32, sixteen * kTurningWarps),
-                    turned[0], turned[1], turned[2], turned[3]);
+      ptx::stmatrix(store_base + turned_chunk(T.keys, pair * 32, sixteen), turned[0], turned[1],
+                    turned[2], turned[3]);
     }
   }
 }
 
 // V transposed already: head_dim x keys. What is left is the order of the rows and, of sixteen
-// keys, that of the words' halves. This warp has every second 32 columns, a lane one of them.
+// keys, that of the words' halves. This warp has every second or third 32
+// columns, a lane one of them.
 template <TileConfig T, bool kCut>
 __device__ __forceinline__ void turn_columns(uint32_t from, uint32_t to, int warp, int inside) {
   constexpr int kBox = transposed_box(T.keys), kChunksOfBox = kBox / kChunkBytes;
@@ -84,7 +88,8 @@ __device__ __forceinline__ void turn_columns(uint32_t from, uint32_t to, int war
   const uint32_t load_base = from + swizzled_in(kBox, column, 0);
   const uint32_t store_base = to + turned_chunk(T.keys, turned_row(column), 0);
 #pragma unroll
-  for (int more = 0; more < T.head_dim; more += 32 * kTurningWarps) {
+  for (int more = 0; more < T.head_dim; more += 32 * T.turning_warps) {
+    if (more + warp * 32 >= T.head_dim) break;
 #pragma unroll
     for (int first = 0; first < kChunks; first += kAtOnce) {
       uint32_t loaded[kAtOnce][4];
@@ -112,8 +117,8 @@ __device__ __forceinline__ void turn_columns(uint32_t from, uint32_t to, int war
   }
 }
 
-// Warps 2 and 3. Keys past a sequence's end may be a neighbour's, or anything: they become zero,
-// for 0 · NaN must not reach the output.
+// The last warps of the producers. Keys past a sequence's end may be a neighbour's, or anything:
+// they become zero, for 0 · NaN must not reach the output.
 template <TileConfig T>
 __device__ __forceinline__ void turn_v(const Params& p, Control<T>& control, uint32_t shared,
                                        int warp) {

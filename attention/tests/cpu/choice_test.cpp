@@ -132,13 +132,23 @@ TEST(Choice, Fp8TurnsVAheadWhereEnoughRowsShareItAndWorkspaceIsNotSpared) {
   constexpr size_t kTurned = 3 * 2 * 1024 * 256;
   EXPECT_LT(workspace(2047, false), kTurned);
   EXPECT_GE(workspace(2048, false), kTurned);
-  EXPECT_LT(workspace(6143, true), kTurned);
-  EXPECT_GE(workspace(6144, true), kTurned);
+  EXPECT_LT(workspace(2047, true), kTurned);
+  EXPECT_GE(workspace(2048, true), kTurned);
   c.spare_workspace = true;
-  EXPECT_LT(workspace(6144, true), kTurned);
+  EXPECT_LT(workspace(2048, true), kTurned);
   c.spare_workspace = false;
   c.head_dim = 128;
-  EXPECT_LT(workspace(6144, true), kTurned);
+  EXPECT_LT(workspace(2048, true), kTurned);
+}
+
+// Its strides are those of nothing.
+TEST(Choice, Fp8WithoutAQueryRowIsNothingToDo) {
+  test::Case c = plain();
+  c.dtype = DType::e4m3;
+  c.batch = 3;
+  c.seqlen_q = 0;
+  Plan plan;
+  EXPECT_TRUE(choose(c, kHopper, plan).ok());
 }
 
 // 2,048 rows are ten tiles of 192 and a cut one; twelve heads of them are as many as there are

@@ -200,6 +200,9 @@ TEST(HopperTile, OfFp8FitsSharedMemoryAndRegisters) {
          {t.q_offset(), t.k_offset(), t.raw_offset(), t.q_unit_bytes(), t.kv_stage_bytes()})
       EXPECT_EQ(offset % kTileAlignment, 0);  // these are swizzled
     for (int offset : {t.v_offset(), t.v_stage_bytes()}) EXPECT_EQ(offset % kCoreBytes, 0);
+    for (int offset : {t.area_offset(), t.warp_area_bytes()}) EXPECT_EQ(offset % kTileAlignment, 0);
+    EXPECT_LE(t.store_by_copy, t.has_area());
+    EXPECT_LE(t.turning_warps + (t.loads_apart() ? 2 : 1), 4);  // of the producers
   }
 }
 
@@ -208,7 +211,6 @@ TEST(HopperTile, TurningVAheadKeepsWhatDecidesTheBits) {
     const TileConfig other = tile_for(t.dtype, t.head_dim, t.causal, !t.ahead);
     EXPECT_EQ(t.keys, other.keys);
     EXPECT_EQ(t.groups, other.groups);
-    EXPECT_EQ(t.sums_shared(), other.sums_shared());
   }
 }
 
@@ -372,6 +374,29 @@ void expect_turned(const Memory& turned, int head_dim, int keys) {
     }
   }
   EXPECT_EQ(turned.size(), static_cast<size_t>(keys) * head_dim);
+}
+
+// A warp's output on its way through shared memory: in each store, of eight bytes a lane, half a
+// warp meets every bank once.
+TEST(HopperTurned, OutputIsWrittenWithoutBankConflictsWhereTheCopyEngineReadsIt) {
+  std::set<uint32_t> places;
+  for (int half = 0; half < 2; half++) {
+    for (int store = 0; store < 4; store++) {
+      for (int half_warp = 0; half_warp < 2; half_warp++) {
+        std::set<uint32_t> banks;
+        for (int lane = half_warp * 16; lane < half_warp * 16 + 16; lane++) {
+          const int sixteenth = lane / 4 % 2 ? store ^ 2 : store;
+          const uint32_t at = element_offset(kWarpRows, fragment_row(lane, 2 * half),
+                                             turned_fragment_column(lane, sixteenth));
+          EXPECT_EQ(at % 8, 0u);
+          banks.insert(at % 128 / 8);
+          places.insert(at);
+        }
+        EXPECT_EQ(banks.size(), 16u);
+      }
+    }
+  }
+  EXPECT_EQ(places.size(), static_cast<size_t>(kWarpRows * kRowBytes / 8));
 }
 
 TEST(HopperTurned, RowsAreTurnedByMatricesOfTwoColumnsAnElement) {
