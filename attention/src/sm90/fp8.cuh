@@ -2,9 +2,9 @@
 //
 // The same plan as kernel.cuh, with what eight bits change:
 //
-// V must lie the other way round, keys contiguous, which no load can do: three producer warps turn
-// each block while the consumers compute (turn.cuh), or a kernel before this one has turned all of
-// V (ahead.h), with the same bits in the end. The order of keys that comes out of it is the one in
+// V must lie the other way round, keys contiguous, which no load can do: producer warps turn each
+// block while the consumers compute (turn.cuh), or a kernel before this one has turned all of V
+// (ahead.h), with the same bits in the end. The order of keys that comes out of it is the one in
 // which a thread already holds its scores, so probabilities are packed without an exchange.
 //
 // P is e4m3, whatever V is: the narrower type has the bit that matters for numbers below a row's
@@ -21,7 +21,7 @@
 //
 // The tensor cores add in 14 bits or so: what a long row has gathered outgrows what is added to it.
 // After `promote_blocks` blocks the output is added to sums in fp32, of which the upper sixteen
-// bits go to shared memory; what is left of them, a part in 2^9 at most, stays in the accumulators
+// bits go to shared memory; what is left of them, a part in 2^6 at most, stays in the accumulators
 // and is in the next sum, so nothing is lost. Whole sums would take twice the room and time, and
 // registers for a second set of accumulators a third of the keys of a block. Each thread has its
 // own, of which it knows the maxima that they are scaled by. The row sums are promoted after every
