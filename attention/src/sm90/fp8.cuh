@@ -31,8 +31,8 @@
 // computed. Only at head_dim 256 with V turned here is there none: the sums are in the workspace.
 //
 // What was measured and left: a polynomial on the multiply-add pipe for some of the exponentials
-// (each costs seven more instructions, and instructions are what is short), a block of V handed over
-// in parts, larger blocks (results/attention-tuning-fp8.json).
+// (each costs seven more instructions, and instructions are what is short), a block of V handed
+// over in parts, larger blocks (results/attention-tuning-fp8.json).
 #pragma once
 
 #include <cuda_bf16.h>
