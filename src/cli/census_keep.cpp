@@ -68,9 +68,8 @@ std::set<int64_t> varying(const report::Census& census, int64_t level, int64_t a
 using Places = std::set<std::pair<int64_t, int64_t>>;
 Places failing(const report::Census& census, int64_t level, int64_t assembler) {
   Places places;
-  for (const report::CensusPoint& point : census.points) {
-    if (point.opt_level == level && point.assembler == assembler && point.reaction == report::Reaction::failed)
-      places.emplace(point.kernel, point.architecture);
+  for (const report::Casualty& casualty : report::casualties(census, level)) {
+    if (std::count(casualty.assemblers.begin(), casualty.assemblers.end(), assembler)) places.emplace(casualty.kernel, casualty.architecture);
   }
   return places;
 }

@@ -449,6 +449,7 @@ __device__ __forceinline__ void consume(const Params& p, Control<T>& control, ui
         min_of(blocks, whole_blocks(row0, tile.length_q, tile.length_kv, T.causal, T.keys));
 
     const bool divided = p.problem.key_splits > 1;
+    // Packed rows too: unlike kernel.cuh's, these copies begin where a sequence does.
     const bool copied = T.store_by_copy && !divided && !is_fp8(p.problem.o_dtype) &&
                         (!p.lengths_vary || row0 + kGroupRows <= tile.length_q);
 
@@ -626,7 +627,9 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
   static_assert(T.shared_bytes() <= kSharedLimit);
   constexpr int kFilling = max_of(T.turning_warps, 1);  // warps that fill a stage of V
   static_assert(T.ahead == (T.raw_stages == 0) && T.ahead == (T.turning_warps == 0));
+  static_assert(T.turning_warps + (T.loads_apart() ? 2 : 1) <= 4, "the producers are four warps");
   static_assert(T.keys % 32 == 0 && !T.rescale_early);
+  static_assert(!T.store_by_copy || T.has_area());
   static_assert(sizeof(Control<T>) <= TileConfig::kControlBytes);
   extern __shared__ __align__(kTileAlignment) uint8_t memory[];
   const uint32_t shared = ptx::shared_address(memory);

@@ -92,6 +92,14 @@ NAMESAKE_DEVICE void tma_load(uint32_t destination, const CUtensorMap* map, uint
       : "memory");
 }
 
+// The same only as far as the L2 cache.
+NAMESAKE_DEVICE void tma_prefetch(const CUtensorMap* map, int column, int row, int head,
+                                  int batch) {
+  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global [%0, {%1, %2, %3, %4}];" ::"l"(map),
+               "r"(column), "r"(row), "r"(head), "r"(batch)
+               : "memory");
+}
+
 // Bytes as they lie, without a map.
 NAMESAKE_DEVICE void bulk_load(uint32_t destination, const void* source, uint32_t bytes,
                                uint32_t barrier, uint64_t policy) {
@@ -105,14 +113,6 @@ NAMESAKE_DEVICE void bulk_load(uint32_t destination, const void* source, uint32_
 NAMESAKE_DEVICE void bulk_store(void* destination, uint32_t source, uint32_t bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(destination),
                "r"(source), "r"(bytes)
-               : "memory");
-}
-
-// The same only as far as the L2 cache.
-NAMESAKE_DEVICE void tma_prefetch(const CUtensorMap* map, int column, int row, int head,
-                                  int batch) {
-  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global [%0, {%1, %2, %3, %4}];" ::"l"(map),
-               "r"(column), "r"(row), "r"(head), "r"(batch)
                : "memory");
 }
 

@@ -30,16 +30,18 @@ struct TileConfig {
   int q_units = 4;             // 64-row buffers of Q; more than `groups` prefetch the next tile's
   bool turns = true;           // consumers issue their products in turn (ping-pong)
   bool rescale_early = false;  // rescale the output between issuing QK and PV, not after PV
-  bool store_by_copy = true;   // rows leave through shared memory, by the copy engine
+  bool store_by_copy = true;   // whole rows in 16 bits leave by the copy engine
   // fp8 alone (fp8.cuh):
-  int raw_stages = 0;  // buffers of V as it is loaded, before it is turned
-  int turning_warps = 2;
-  bool ahead = false;  // V was turned by a kernel before this one (ahead.h): no raw stages
+  int raw_stages = 0;     // buffers of V as it is loaded, before it is turned
+  int turning_warps = 2;  // of the producers: they turn V
+  bool ahead = false;     // V was turned by a kernel before this one (ahead.h): no raw stages
 
   constexpr bool operator==(const TileConfig&) const = default;
 
   NAMESAKE_HOST_DEVICE constexpr int rows() const { return groups * kGroupRows; }
   NAMESAKE_HOST_DEVICE constexpr int threads() const { return (groups + 1) * 128; }
+  // fp8: a producer warp schedules and another loads, unless three turn V.
+  NAMESAKE_HOST_DEVICE constexpr bool loads_apart() const { return turning_warps <= 2; }
   // Registers of a thread: what the producers give up, the consumers take. A block has 64 Ki of
   // them, handed out in eights.
   NAMESAKE_HOST_DEVICE constexpr int consumer_registers() const {
@@ -55,7 +57,7 @@ struct TileConfig {
   NAMESAKE_HOST_DEVICE constexpr int blocks() const { return head_dim / block_columns(); }
 
   // Shared memory, in this order from a 1024-byte boundary: Q units, K stages, raw V stages, V
-  // stages, the spare area, control.
+  // stages, the area, control.
   NAMESAKE_HOST_DEVICE constexpr int q_unit_bytes() const {
     return blocks() * kGroupRows * row_bytes();
   }
@@ -79,8 +81,7 @@ struct TileConfig {
   NAMESAKE_HOST_DEVICE constexpr int area_bytes() const {
     return rows() / kWarpRows * warp_area_bytes();
   }
-  // fp8: a warp schedules and another loads, unless three warps turn V.
-  NAMESAKE_HOST_DEVICE constexpr bool loads_apart() const { return turning_warps <= 2; }
+  // At head_dim 256 raw V leaves no room for it.
   NAMESAKE_HOST_DEVICE constexpr bool has_area() const {
     return is_fp8() && (head_dim <= 128 || ahead);
   }

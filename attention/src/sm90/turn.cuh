@@ -76,8 +76,8 @@ __device__ __forceinline__ void turn_rows(uint32_t from, uint32_t to, int warp, 
 }
 
 // V transposed already: head_dim x keys. What is left is the order of the rows and, of sixteen
-// keys, that of the words' halves. This warp has every second or third 32
-// columns, a lane one of them.
+// keys, that of the words' halves. This warp has every second or third 32 columns, a lane one of
+// them.
 template <TileConfig T, bool kCut>
 __device__ __forceinline__ void turn_columns(uint32_t from, uint32_t to, int warp, int inside) {
   constexpr int kBox = transposed_box(T.keys), kChunksOfBox = kBox / kChunkBytes;
