@@ -79,9 +79,9 @@ struct Forward {
   // at all.
   int64_t promote_keys = 0;
   // fp8, head_dim over 128: where many query rows share a V, it is turned once into the workspace,
-  // 256 bytes for each key and head of V, in blocks of 128 keys. true: the kernel turns it block by
-  // block instead: the same bits, some percent slower, and beyond promote_keys at most 64 KiB of
-  // workspace for each multiprocessor.
+  // a little over 256 bytes for each key and head of V, in blocks of 128 keys. true: the kernel
+  // turns it block by block instead: the same bits, some percent slower, and beyond promote_keys at
+  // most 64 KiB of workspace for each multiprocessor.
   bool spare_workspace = false;
 
   // Null, or log Σ exp of each row, natural: [batch][head][seq]; packed: [head][total_q].

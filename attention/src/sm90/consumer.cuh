@@ -15,6 +15,7 @@ inline constexpr float kLn2 = 0.693147180559945309f;
 // Named barriers; 0 is __syncthreads.
 inline constexpr uint32_t kTurnBarrier = 1;   // + group: it is this group's turn to issue
 inline constexpr uint32_t kGroupBarrier = 4;  // + group: the group's 128 threads among themselves
+inline constexpr uint32_t kConsumersBarrier = 7;  // of all groups
 
 // Warpgroups that issue in turn: one group syncs, the one before it arrives. The last group passes
 // the first turn.

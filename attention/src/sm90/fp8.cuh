@@ -3,7 +3,7 @@
 // The same plan as kernel.cuh, with what eight bits change:
 //
 // V must lie the other way round, keys contiguous, which no load can do: producer warps turn each
-// block while the consumers compute (turn.cuh), or a kernel before this one has turned all of V
+// block for the tile that is being computed (turn.cuh), or once for all tiles, in the workspace
 // (ahead.h), with the same bits in the end. The order of keys that comes out of it is the one in
 // which a thread already holds its scores, so probabilities are packed without an exchange.
 //
@@ -41,6 +41,7 @@
 
 #include <type_traits>
 
+#include "ahead.cuh"
 #include "consumer.cuh"
 #include "producer.cuh"
 #include "turn.cuh"
@@ -84,28 +85,55 @@ __device__ __forceinline__ void softmax(float (&scores)[kCount], float (&top)[2]
   }
 }
 
+// Rows by the threads that hold them. Where nothing else stores them, in sixteen bits, a thread and
+// its neighbour exchange halves, so that each stores sixteen bytes.
 template <TileConfig T, class Element>
 __device__ __forceinline__ void store_rows(const Params& p, const Tile& tile, int row0,
                                            const float (&output)[kOutput<T>]) {
   const int thread = threadIdx.x % 128;
+  const bool odd = thread % 2 != 0;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = row0 + fragment_row(thread, 2 * half);
-    if (row >= tile.length_q) continue;
+    const bool exists = row < tile.length_q;
     char* to = static_cast<char*>(p.problem.o.data) +
                sizeof(Element) *
                    offset_of(p.problem.o, tile.batch, int64_t{tile.first_q} + row, tile.head);
+    auto four = [&](int i) {
+      const int at = 8 * i + 2 * half;
+      return make_float4(output[at], output[at + 4], output[at + 1], output[at + 5]);
+    };
+    auto packed = [&](int i) {
+      const float4 x = four(i);
+      return make_uint2(ptx::pack<Element>(x.x, x.y), ptx::pack<Element>(x.z, x.w));
+    };
+    constexpr int kSixteenths = T.head_dim / 16;
+    if constexpr (sizeof(Element) == 2 && !T.store_by_copy) {
 #pragma unroll
-    for (int i = 0; i < T.head_dim / 2; i += 8) {
-      const int column = turned_fragment_column(thread, i / 8), at = i + 2 * half;
-      if (column >= p.problem.head_dim) continue;
-      const float x[4] = {output[at], output[at + 4], output[at + 1], output[at + 5]};
-      if constexpr (sizeof(Element) == 1) {
-        constexpr bool kE5m2 = std::is_same_v<Element, __nv_fp8_e5m2>;
-        *reinterpret_cast<uint32_t*>(to + column) = ptx::pack8<kE5m2>(x[0], x[1], x[2], x[3]);
-      } else {
-        *reinterpret_cast<uint2*>(to + 2 * column) =
-            make_uint2(ptx::pack<Element>(x[0], x[1]), ptx::pack<Element>(x[2], x[3]));
+      for (int i = 0; i < kSixteenths; i += 2) {
+        const uint2 first = packed(i), second = packed(i + 1);
+        uint2 other = odd ? first : second;
+        other.x = __shfl_xor_sync(~0u, other.x, 1), other.y = __shfl_xor_sync(~0u, other.y, 1);
+        const int column = turned_fragment_column(thread & ~1, odd ? i + 1 : i);
+        if (exists && column < p.problem.head_dim) {
+          *reinterpret_cast<uint4*>(to + 2 * column) =
+              odd ? make_uint4(other.x, other.y, second.x, second.y)
+                  : make_uint4(first.x, first.y, other.x, other.y);
+        }
+      }
+    } else {
+      if (!exists) continue;
+#pragma unroll
+      for (int i = 0; i < kSixteenths; ++i) {
+        const int column = turned_fragment_column(thread, i);
+        if (column >= p.problem.head_dim) continue;
+        if constexpr (sizeof(Element) == 1) {
+          constexpr bool kE5m2 = std::is_same_v<Element, __nv_fp8_e5m2>;
+          const float4 x = four(i);
+          *reinterpret_cast<uint32_t*>(to + column) = ptx::pack8<kE5m2>(x.x, x.y, x.z, x.w);
+        } else {
+          *reinterpret_cast<uint2*>(to + 2 * column) = packed(i);
+        }
       }
     }
   }
@@ -193,6 +221,41 @@ __device__ __forceinline__ void store_partial(const Params& p, const Tile& tile,
   }
 }
 
+// Where V is turned ahead: when the launch began, once the warp that asks has been told.
+template <TileConfig T>
+__device__ __forceinline__ uint64_t when_began(Control<T>& control) {
+  ptx::mbarrier_wait(ptx::shared_address(&control.began_full), 0);
+  return control.began;
+}
+
+// All consumers together, before their first tile: this block's part of the first blocks of V.
+template <TileConfig T>
+__device__ __forceinline__ void turn_first(const Params& p, Control<T>& control) {
+  static_assert(4 * T.groups == ahead::kSixteens, "a warp for each sixteen keys");
+  const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0) - 4, step = gridDim.x;
+  for (int index = blockIdx.x; index < p.turned.first; index += 2 * step) {
+    ahead::turn_two(p.problem, p.turned, index, step, warp);
+    ptx::fence_async_proxy_global();
+    ptx::barrier_sync(kConsumersBarrier, 128 * T.groups);
+    if (threadIdx.x == 128) {
+      const uint64_t began = when_began(control);
+      ahead::raise_flag(p.turned, index, began);
+      if (index + step < p.turned.first) ahead::raise_flag(p.turned, index + step, began);
+    }
+    __syncwarp();
+  }
+}
+
+// The two idle warps.
+template <TileConfig T>
+__device__ __forceinline__ void turn_the_rest(const Params& p, Control<T>& control, int warp) {
+  if (warp == 0 && threadIdx.x % 32 == 0) {
+    control.began = ahead::enter(p.turned);
+    ptx::mbarrier_arrive(ptx::shared_address(&control.began_full));
+  }
+  ahead::turn_the_rest(p.problem, p.turned, when_began(control), 2);
+}
+
 // After each block of K: that block of V, as it comes.
 template <TileConfig T>
 __device__ __forceinline__ void load_raw_v(const Params& p, Control<T>& control, uint32_t shared,
@@ -217,19 +280,21 @@ __device__ __forceinline__ void load_raw_v(const Params& p, Control<T>& control,
   raw.advance();
 }
 
-// After each block of K, where V was turned ahead: that block as it is to lie.
+// After each block of K, where V is turned ahead: block `index` of the workspace, as it is to lie.
+// Lengths that are none lead to some block, never to a wait that has no end.
 template <TileConfig T>
 __device__ __forceinline__ void load_turned_v(const Params& p, Control<T>& control, uint32_t shared,
-                                              Ring<T.v_stages>& v, const Tile& tile, int block) {
+                                              Ring<T.v_stages>& v, int index, uint64_t began) {
   constexpr int kBytes = turned_bytes(T.head_dim, T.keys);
   const uint32_t barrier = ptx::shared_address(&control.v_full[v.slot]);
-  const int64_t index = first_turned(p.problem, p.turned, tile.batch, tile.head / p.heads_per_kv,
-                                     tile.first_kv, T.keys) +
-                        block;
+  index = max_of(min_of(index, p.turned.all - 1), 0);
+  while (!ahead::is_raised(p.turned, index, began)) {
+  }
+  ptx::fence_async_proxy_global();
   ptx::mbarrier_wait(ptx::shared_address(&control.v_empty[v.slot]), v.phase ^ 1);
   ptx::mbarrier_arrive_expect(barrier, kBytes);
-  ptx::bulk_load(shared + T.v_offset() + v.slot * T.v_stage_bytes(), p.turned.data + index * kBytes,
-                 kBytes, barrier, ptx::kEvictLast);
+  ptx::bulk_load(shared + T.v_offset() + v.slot * T.v_stage_bytes(),
+                 p.turned.data + int64_t{index} * kBytes, kBytes, barrier, ptx::kEvictLast);
   v.advance();
 }
 
@@ -252,9 +317,15 @@ struct Loader {
                           tile.head * p.q_steps.head, tile.batch * p.q_steps.batch);
       }
     }
+    TurnedBlocks turned = {};
+    uint64_t began = 0;
+    if constexpr (T.ahead) {
+      turned = turned_blocks(p.problem, p.turned, tile.batch, tile.head / p.heads_per_kv, T.keys);
+      began = when_began(control);
+    }
     load_tile<T>(p, control, shared, q, k, tile, [&](const Tile& tile, int block) {
       if constexpr (T.ahead) {
-        load_turned_v<T>(p, control, shared, v, tile, block);
+        load_turned_v<T>(p, control, shared, v, turned.first - block * turned.step, began);
       } else {
         load_raw_v<T>(p, control, shared, raw, tile, block);
       }
@@ -653,6 +724,7 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     init(control.raw_empty, T.raw_stages, T.turning_warps);
     init(&control.tile_full, 1, 1);
     init(&control.tile_empty, 1, (T.loads_apart() ? 1 : 0) + T.turning_warps + 4 * T.groups);
+    if constexpr (T.ahead) init(&control.began_full, 1, 1);
     ptx::fence_mbarrier_init();
   }
   fp8::write_ones<T>(shared);
@@ -665,11 +737,14 @@ __global__ void __launch_bounds__(Shape::kTile.threads(), 1)
     ptx::give_registers<T.producer_registers>();
     const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     fp8::schedule_and_load<T>(p, control, shared, warp);
-    if constexpr (!T.ahead) {
+    if constexpr (T.ahead) {
+      if (warp >= 2) fp8::turn_the_rest(p, control, warp - 2);
+    } else {
       constexpr int kFirst = 4 - T.turning_warps;
       if (warp >= kFirst) turn_v<T>(p, control, shared, warp - kFirst);
     }
   } else {
+    if constexpr (T.ahead) fp8::turn_first(p, control);  // before registers are counted out
     ptx::take_registers<T.consumer_registers()>();
     fp8::consume<T>(p, control, shared, memory + T.area_offset(), warpgroup - 1);
   }

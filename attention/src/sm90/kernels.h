@@ -22,7 +22,7 @@ NAMESAKE_DECLARE_KERNELS(bf16);
 NAMESAKE_DECLARE_KERNELS(e4m3);
 NAMESAKE_DECLARE_KERNELS(e5m2);
 
-// The same for a V that was turned ahead.
+// The same where V is turned ahead.
 template <DType kType>
 const void* ahead_kernel_of(bool causal);
 template <>

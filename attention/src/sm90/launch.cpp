@@ -120,10 +120,8 @@ cudaError_t launch_kernel(const void* function, const Plan& plan, void* workspac
   params.sums = reinterpret_cast<uint4*>(sums);
   params.partials = partials_at(plan.problem, turned + turned_bytes(plan));
   if (plan.tile.ahead) {
-    params.turned = {reinterpret_cast<uint8_t*>(turned),
-                     turned_blocks(plan.problem, plan.tile.keys)};
-    error = turn_ahead(plan.problem, params.turned, stream);
-    if (error != cudaSuccess) return error;
+    params.turned = turned_at(plan.problem, plan.tile.keys, plan.tile.head_dim, plan.turned_first,
+                              plan.turned_group, turned);
   }
 
   void* arguments[] = {&params};

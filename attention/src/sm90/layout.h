@@ -76,7 +76,7 @@ NAMESAKE_HOST_DEVICE constexpr uint32_t mn_major_leading(int rows) {
 
 // ---- fp8 ---------------------------------------------------------------------------------------
 // An 8-bit product takes both operands K-major. Q and K lie that way; V does not, and is turned:
-// head_dim becomes the rows, keys the columns (turn.cuh, ahead.cu). Two permutations make that
+// head_dim becomes the rows, keys the columns (turn.cuh, ahead.cuh). Two permutations make that
 // cheap:
 //   - of sixteen keys, bytes 4t … 4t + 3 hold keys 2t, 2t + 1, 2t + 8, 2t + 9. These are the keys
 //     whose probabilities one thread has side by side in its scores, so P needs no exchange of
@@ -103,6 +103,17 @@ NAMESAKE_HOST_DEVICE constexpr int turned_row(int column) {
 }
 NAMESAKE_HOST_DEVICE constexpr int turned_position(int key) {
   return key / 16 * 16 + key % 8 / 2 * 4 + key % 16 / 8 * 2 + key % 2;
+}
+
+// What movmatrix makes of words of V's rows: where a lane reads words of sixteen bytes, 0 … 3, of
+// a key in every four lanes, it holds afterwards of word w, transposed, two columns of four keys
+// (of two words, eight keys apart). They go to this row and that byte of its chunk, and the next
+// words and the odd columns as far behind as turned_row(4 w + odd) is.
+NAMESAKE_HOST_DEVICE constexpr int turned_lane_row(int lane) {
+  return turned_row(lane / 8 * kChunkBytes + lane / 4 % 2 * 2);
+}
+NAMESAKE_HOST_DEVICE constexpr int turned_lane_byte(int lane) {
+  return lane % 4 * 4;
 }
 
 // Byte offset, in a turned tile of `keys` keys, of 16-byte chunk `chunk` of `row`.

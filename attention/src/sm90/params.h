@@ -45,7 +45,7 @@ struct Params {
   // fp8 alone.
   int promote_blocks = 0;  // of keys, after which sums are promoted; 0: never
   uint4* sums = nullptr;   // promoted: [block of threads][warp][…], see fp8.cuh
-  Turned turned;           // V, where it was turned ahead
+  Turned turned;           // V, where it is turned ahead
 };
 
 }  // namespace namesake::attention::sm90

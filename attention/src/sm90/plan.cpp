@@ -13,6 +13,11 @@ namespace {
 // rest.
 constexpr int64_t kSectionBytes = int64_t{32} << 20;
 
+// V turned ahead: for so many query rows that share it; and of each head so many blocks before
+// anything else begins, for an idle warp takes as long to turn one as a tile to use them.
+constexpr int64_t kLeastRowsAhead = 1024, kLeastMaskedRowsAhead = 2048;
+constexpr int kTurnedAtOnce = 16;
+
 constexpr int64_t kTmaStrideLimit = int64_t{1} << 40;
 constexpr int64_t kLengthLimit = int64_t{1} << 30;
 constexpr int64_t kTileLimit = int64_t{1} << 30;
@@ -145,6 +150,23 @@ bool supports(const Problem& p, const DeviceInfo& device, std::string* why) {
   return true;
 }
 
+namespace {
+
+// Tiles of one head, of all sequences, each with as many parts.
+int64_t row_tiles_of(const TileConfig& tile, const Problem& p) {
+  const int64_t padded = int64_t{ceil_div(p.seqlen_q, tile.rows())} * p.batch;
+  const int64_t packed = p.total_q / tile.rows() + p.batch;
+  return p.cu_seqlens_q && packed < padded ? packed : padded;
+}
+
+int splits_of(const TileConfig& tile, const Problem& p, const DeviceInfo& device) {
+  if (p.key_splits != 0) return p.key_splits;
+  return splits_to_fill(row_tiles_of(tile, p) * p.heads_q, device.sm_count,
+                        ceil_div(p.seqlen_kv, tile.keys));
+}
+
+}  // namespace
+
 Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& device) {
   Plan plan;
   plan.problem = p;
@@ -155,17 +177,9 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   plan.k = tensor_map("k", p.k, p.dtype, p.head_dim, kv_extent(p), columns, tile.keys);
   plan.v = v_map(tile, p);
   plan.o = tensor_map("o", p.o, p.o_dtype, p.head_dim, q_extent(p), kBlockColumns, kWarpRows);
-  int64_t row_tiles = int64_t{ceil_div(p.seqlen_q, tile.rows())} * p.batch;
-  if (p.cu_seqlens_q && p.total_q / tile.rows() + p.batch < row_tiles) {
-    row_tiles = p.total_q / tile.rows() + p.batch;
-  }
-  int& splits = plan.problem.key_splits;
-  if (splits == 0) {
-    splits =
-        splits_to_fill(row_tiles * p.heads_q, device.sm_count, ceil_div(p.seqlen_kv, tile.keys));
-  }
+  const int splits = plan.problem.key_splits = splits_of(tile, p, device);
   plan.row_tiles = ceil_div(p.seqlen_q, tile.rows()) * splits;
-  int64_t tiles = row_tiles * p.heads_q * splits;
+  const int64_t tiles = row_tiles_of(tile, p) * p.heads_q * splits;
   plan.grid = static_cast<int>(tiles < device.sm_count ? tiles : device.sm_count);
 
   // Heads are counted over the whole batch where all sequences have one length.
@@ -178,6 +192,20 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   plan.section_heads = heads > 0 ? section_heads(heads, group, plan.row_tiles, plan.grid, waves,
                                                  kv_bytes, kSectionBytes)
                                  : 1;
+  if (tile.ahead) {
+    // V is turned head by head: tiles that run at the same time should want few of them.
+    plan.section_heads =
+        min_of(plan.section_heads, busy_heads(group, plan.row_tiles, plan.grid, waves));
+    // Unmasked tiles that run at the same time use their heads' blocks side by side; of masked ones
+    // each begins elsewhere, and the first want all of their heads.
+    plan.turned_first = 2 * plan.grid;
+    if (!p.causal) {
+      plan.turned_group = max_of(plan.section_heads / group, 1);
+      const int first = plan.turned_group * kTurnedAtOnce;
+      plan.turned_first =
+          min_of(first < plan.grid ? first : first / plan.grid * plan.grid, 2 * plan.grid);
+    }
+  }
   // Each section ends in its cut tiles, and where sections are as long as the grid is wide,
   // striding gives all of those to the same few blocks.
   if (plan.order == Order::strided && !p.causal && plan.section_heads < heads &&
@@ -186,17 +214,21 @@ Plan plan_with(const TileConfig& tile, const Problem& p, const DeviceInfo& devic
   return plan;
 }
 
-// Turning V ahead costs a pass over V and pays once enough query rows share it
-// (results/attention-tuning-fp8.json). Up to a head_dim of 128 the kernel has shared memory's
-// bandwidth to spare and turns V for nothing.
-bool turns_ahead(const Problem& p) {
+// Turning V ahead pays once a few tiles share it (results/attention-tuning-fp8.json). Up to a
+// head_dim of 128 the kernel has shared memory's bandwidth to spare and turns V for nothing.
+bool turns_ahead(const TileConfig& tile, const Problem& p) {
   const int64_t rows = int64_t{p.seqlen_q} * p.heads_q / max_of(p.heads_kv, 1);
-  return is_fp8(p.dtype) && p.head_dim > 128 && !p.v_transposed && !p.spare_workspace &&
-         p.key_splits == 1 && rows >= 4096 && turning_fits(p);
+  return is_fp8(p.dtype) && tile.head_dim > 128 && !p.v_transposed && !p.spare_workspace &&
+         p.key_splits == 1 && rows >= (p.causal ? kLeastMaskedRowsAhead : kLeastRowsAhead) &&
+         turning_fits(p, tile.keys);
 }
 
 Plan plan(const Problem& p, const DeviceInfo& device) {
-  return plan_with(tile_for(p.dtype, p.head_dim, p.causal, turns_ahead(p)), p, device);
+  const TileConfig tile = tile_for(p.dtype, p.head_dim, p.causal);
+  Problem resolved = p;
+  resolved.key_splits = splits_of(tile, p, device);
+  const bool ahead = turns_ahead(tile, resolved);
+  return plan_with(tile_for(p.dtype, p.head_dim, p.causal, ahead), resolved, device);
 }
 
 // The counter lies first: partials that overlap nothing of it are as aligned as the workspace.
@@ -250,6 +282,7 @@ std::string describe(const Plan& plan) {
     add("raw_stages", t.raw_stages);
     add("turning_warps", t.turning_warps);
     add("ahead", t.ahead);
+    if (t.ahead) add("turned_first", plan.turned_first), add("turned_group", plan.turned_group);
   }
   s += "; launch";
   add("grid", plan.grid);

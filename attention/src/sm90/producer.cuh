@@ -30,6 +30,7 @@ struct Control {
   uint64_t raw_full[max_of(T.raw_stages, 1)], raw_empty[max_of(T.raw_stages, 1)];
   uint64_t tile_full, tile_empty;
   Tile tile;
+  uint64_t began_full, began;  // where V is turned ahead
 };
 
 // A place in a ring of buffers, and the parity of the barrier phase that belongs to this time

@@ -110,10 +110,9 @@ NAMESAKE_DEVICE void bulk_load(uint32_t destination, const void* source, uint32_
       : "memory");
 }
 
-NAMESAKE_DEVICE void bulk_store(void* destination, uint32_t source, uint32_t bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(destination),
-               "r"(source), "r"(bytes)
-               : "memory");
+// What lies at an address, as far as the L2 cache.
+NAMESAKE_DEVICE void prefetch_l2(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
 }
 
 NAMESAKE_DEVICE void tma_store(const CUtensorMap* map, uint32_t source, int column, int row,
@@ -138,6 +137,11 @@ NAMESAKE_DEVICE void bulk_wait_read() {
 // cores read.
 NAMESAKE_DEVICE void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// The same for global memory, on both sides of a flag: who wrote by itself, and who copies.
+NAMESAKE_DEVICE void fence_async_proxy_global() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
 }
 
 // ---- programmatic dependent launch -------------------------------------------------------------
@@ -167,6 +171,33 @@ NAMESAKE_DEVICE uint64_t compare_and_swap(uint64_t* address, uint64_t expected, 
   asm volatile("atom.acq_rel.gpu.global.cas.b64 %0, [%1], %2, %3;"
                : "=l"(old)
                : "l"(address), "l"(expected), "l"(value)
+               : "memory");
+  return old;
+}
+
+// Of 16 bytes: two words, `old` what they were.
+NAMESAKE_DEVICE void compare_and_swap16(void* address, const uint64_t (&expected)[2], uint64_t low,
+                                        uint64_t high, uint64_t (&old)[2]) {
+  asm volatile(
+      "{.reg .b128 expected, value, old; mov.b128 expected, {%3, %4}; mov.b128 value, {%5, %6};"
+      " atom.acq_rel.gpu.global.cas.b128 old, [%2], expected, value; mov.b128 {%0, %1}, old;}"
+      : "=l"(old[0]), "=l"(old[1])
+      : "l"(address), "l"(expected[0]), "l"(expected[1]), "l"(low), "l"(high)
+      : "memory");
+}
+
+// Nanoseconds; the same clock on all multiprocessors.
+NAMESAKE_DEVICE uint64_t global_timer() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)::"memory");
+  return now;
+}
+
+NAMESAKE_DEVICE uint32_t add_one_relaxed(uint32_t* address) {
+  uint32_t old;
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+               : "=r"(old)
+               : "l"(address)
                : "memory");
   return old;
 }
@@ -277,6 +308,13 @@ NAMESAKE_DEVICE void ldmatrix_transposed(uint32_t address, uint32_t (&to)[4]) {
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(address)
                : "memory");
+}
+
+// An 8x8 matrix of 16-bit elements, a row of it in every four lanes, transposed.
+NAMESAKE_DEVICE uint32_t movmatrix_transposed(uint32_t from) {
+  uint32_t to;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(to) : "r"(from));
+  return to;
 }
 
 NAMESAKE_DEVICE void load_shared16(uint32_t address, uint32_t (&to)[4]) {

@@ -69,14 +69,19 @@ NAMESAKE_HOST_DEVICE constexpr Place paired_place(int round, int block, int grid
   return {pair / pairs, row_tile == row_tiles - 1 - row_tile ? -1 : row_tile};
 }
 
+// Query heads that keep all blocks of a grid busy with `waves` tiles each. Heads that share one K
+// and V stay together, here and below.
+constexpr int busy_heads(int group, int row_tiles, int grid, int waves) {
+  return ceil_div(grid * waves, max_of(row_tiles, 1) * group) * group;
+}
+
 // Query heads of a section: all of them where their K and V fit the cache together; else as many as
-// keep all blocks of a grid busy with `waves` tiles each, but no more than fit the cache. Heads
-// that share one K and V stay together.
+// keep a grid busy, but no more than fit the cache.
 constexpr int section_heads(int heads, int group, int row_tiles, int grid, int waves,
                             int64_t kv_bytes_per_head, int64_t cache_bytes) {
   int64_t fit = cache_bytes / (kv_bytes_per_head > 0 ? kv_bytes_per_head : 1);
   if (fit >= heads / group) return heads;
-  int64_t busy = ceil_div(grid * waves, max_of(row_tiles, 1) * group);
+  int64_t busy = busy_heads(group, row_tiles, grid, waves) / group;
   int64_t kv_heads = fit < busy ? fit : busy;
   if (kv_heads >= heads / group) return heads;
   return static_cast<int>(kv_heads < 1 ? 1 : kv_heads) * group;

@@ -36,6 +36,8 @@ struct Plan {
   int section_heads = 1;
   bool lengths_vary = false;
   Order order = Order::strided;
+  int turned_first = 0;  // blocks of V that are turned at once, see ahead.h
+  int turned_group = 1;  // heads of it that lie together
 };
 
 // Whether this backend can take the problem; if not, `why` says in a sentence what stands against

@@ -1,9 +1,5 @@
-# The Hopper backend, for ../../CMakeLists.txt: one object for each head_dim and element type, and what turns V.
+# The Hopper backend, for ../../CMakeLists.txt: one object for each head_dim and element type.
 target_sources(namesake-attention PRIVATE src/sm90/launch.cpp src/sm90/plan.cpp)
-set(object ${CMAKE_CURRENT_BINARY_DIR}/sm90/ahead.o)
-namesake_nvcc(OBJECT ${object} SOURCE ${NAMESAKE_ATTENTION_DIR}/src/sm90/ahead.cu
-  OPTIONS -gencode arch=compute_90a,code=sm_90a)
-target_sources(namesake-attention PRIVATE ${object})
 foreach(head_dim 64 128 256)
   foreach(dtype fp16 bf16 e4m3 e5m2)
     set(fp8 0)

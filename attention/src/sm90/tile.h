@@ -34,7 +34,7 @@ struct TileConfig {
   // fp8 alone (fp8.cuh):
   int raw_stages = 0;     // buffers of V as it is loaded, before it is turned
   int turning_warps = 2;  // of the producers: they turn V
-  bool ahead = false;     // V was turned by a kernel before this one (ahead.h): no raw stages
+  bool ahead = false;     // V is turned in the workspace (ahead.h): no raw stages
 
   constexpr bool operator==(const TileConfig&) const = default;
 

@@ -130,10 +130,14 @@ TEST(Choice, Fp8TurnsVAheadWhereEnoughRowsShareItAndWorkspaceIsNotSpared) {
   };
   // Each head of V in whole blocks of 128 keys.
   constexpr size_t kTurned = 3 * 2 * 1024 * 256;
-  EXPECT_LT(workspace(2047, false), kTurned);
-  EXPECT_GE(workspace(2048, false), kTurned);
-  EXPECT_LT(workspace(2047, true), kTurned);
+  EXPECT_LT(workspace(511, false), kTurned);
+  EXPECT_GE(workspace(512, false), kTurned);
+  EXPECT_LT(workspace(1023, true), kTurned);
+  EXPECT_GE(workspace(1024, true), kTurned);
+  // So many tiles fill the device that keys are not divided.
+  c.key_splits = kFillDevice;
   EXPECT_GE(workspace(2048, true), kTurned);
+  c.key_splits = 0;
   c.spare_workspace = true;
   EXPECT_LT(workspace(2048, true), kTurned);
   c.spare_workspace = false;

@@ -1,5 +1,6 @@
 #include "behaviours.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -109,6 +110,24 @@ Sum read(const Sum* at) {
   Sum value;
   check(cudaMemcpy(&value, at, sizeof value, cudaMemcpyDeviceToHost), "reading");
   return value;
+}
+
+bool is_ahead(const Ready& r) {
+  return r.plan.describe().find("ahead=1") != std::string::npos;
+}
+
+// Enqueues a call and what sums its outputs up.
+Sum* start_sum_of_run(Arena& arena, const Stage& stage, const Ready& r, cudaStream_t stream) {
+  Sum* sum = arena.take<Sum>(1);
+  check(cudaMemsetAsync(sum, 0, sizeof(Sum), stream), "clearing");
+  stage.poison_outputs(stream);
+  r.run(stream);
+  stage.add_checksum_of_outputs(sum, stream);
+  return sum;
+}
+
+Sum sum_of_run(Arena& arena, const Stage& stage, const Ready& r, cudaStream_t stream) {
+  return read(start_sum_of_run(arena, stage, r, stream));
 }
 
 template <Case (*kMake)(int64_t, bool)>
@@ -459,12 +478,7 @@ std::string v_lies_either_way(Arena& arena) {
         if (!ready(stage, stage.call, Kernel::hopper, r)) {
           return transposed ? "v was refused where it lies transposed" : "";  // not this device's
         }
-        Sum* sum = arena.take<Sum>(1);
-        check(cudaMemset(sum, 0, sizeof(Sum)), "clearing");
-        stage.poison_outputs(nullptr);
-        r.run(nullptr);
-        stage.add_checksum_of_outputs(sum, nullptr);
-        sums[transposed] = read(sum);
+        sums[transposed] = sum_of_run(arena, stage, r, nullptr);
       }
       if (sums[0] != sums[1])
         complaints += "other bits at head_dim " + std::to_string(head_dim) + "; ";
@@ -473,6 +487,17 @@ std::string v_lies_either_way(Arena& arena) {
   return complaints;
 }
 
+// Enough rows to a head of V for it to be turned ahead, in sequences of which some see none.
+template <DType kType>
+Case turned_sample(int64_t head_dim, bool causal) {
+  Case c = in_fp8<packed_sample, kType>(head_dim, causal);
+  c.heads_q = 48;
+  c.heads_kv = 2;
+  c.scales = Scales::none;  // they would be made from the case's name
+  return c;
+}
+
+template <DType kType>
 std::string v_is_turned_either_way(Arena& arena) {
   std::string complaints;
   for (int64_t head_dim : {136, 200, 256}) {
@@ -480,27 +505,90 @@ std::string v_is_turned_either_way(Arena& arena) {
       Sum sums[2];
       for (bool spare : {false, true}) {
         arena.reset();
-        Case c = in_fp8<packed_sample, DType::e4m3>(head_dim, causal);
-        c.heads_q = 48;
-        c.heads_kv = 2;
-        c.scales = Scales::none;  // they would be made from the case's name
-        const Stage stage(arena, c, nullptr);
+        const Stage stage(arena, turned_sample<kType>(head_dim, causal), nullptr);
         Forward call = stage.call;
         call.spare_workspace = spare;
         Ready r;
         if (!ready(stage, call, Kernel::hopper, r)) return "";  // not this device's
-        if ((r.plan.describe().find("ahead=1") == std::string::npos) != spare)
-          complaints += "spare_workspace does not decide; ";
-        Sum* sum = arena.take<Sum>(1);
-        check(cudaMemset(sum, 0, sizeof(Sum)), "clearing");
-        stage.poison_outputs(nullptr);
-        r.run(nullptr);
-        stage.add_checksum_of_outputs(sum, nullptr);
-        sums[spare] = read(sum);
+        if (is_ahead(r) == spare) complaints += "spare_workspace does not decide; ";
+        sums[spare] = sum_of_run(arena, stage, r, nullptr);
       }
       if (sums[0] != sums[1])
         complaints += "other bits at head_dim " + std::to_string(head_dim) + "; ";
     }
+  }
+  return complaints;
+}
+
+// A workspace that holds what an earlier call turned, or another plan's, is as good as any.
+std::string turned_v_is_of_this_call(Arena& arena) {
+  std::string complaints;
+  for (bool causal : {false, true}) {
+    arena.reset();
+    const Case c = turned_sample<DType::e4m3>(256, causal);
+    const Stage stage(arena, c, nullptr);
+    Ready r, shorter;
+    if (!ready(stage, stage.call, Kernel::hopper, r)) return "";  // not this device's
+    if (!is_ahead(r)) return "v is not turned ahead";
+    Forward call = stage.call;
+    call.heads_q /= 2;  // the same V: other groups of heads, and other firsts
+    if (!ready(stage, call, Kernel::hopper, shorter)) return "fewer heads were refused";
+    shorter.workspace = r.workspace;
+    const Sum before = sum_of_run(arena, stage, r, nullptr);
+    Fill other = c.v;
+    other.seed += 100;
+    fill(stage.problem, Which::v, other, nullptr);
+    shorter.run(nullptr);
+    fill(stage.problem, Which::v, c.v, nullptr);
+    if (sum_of_run(arena, stage, r, nullptr) != before)
+      complaints += "other bits after another call; ";
+    fill(stage.problem, Which::v, other, nullptr);
+    const Sum changed = sum_of_run(arena, stage, r, nullptr);
+    Ready fresh;
+    ready(stage, stage.call, Kernel::hopper, fresh);
+    if (changed == before) complaints += "another v gave the same bits; ";
+    if (changed != sum_of_run(arena, stage, fresh, nullptr))
+      complaints += "other bits than in a fresh workspace; ";
+  }
+  return complaints;
+}
+
+// Blocks of threads that wait for V must not wait for others that cannot start before they end.
+std::string v_is_turned_by_whoever_runs(Arena& arena) {
+  constexpr int kHeld = 100;  // multiprocessors
+  std::string complaints;
+  for (bool causal : {false, true}) {
+    arena.reset();
+    const Stage stage(arena, turned_sample<DType::e4m3>(256, causal), nullptr);
+    Ready r;
+    if (!ready(stage, stage.call, Kernel::hopper, r)) return "";  // not this device's
+    const Sum free = sum_of_run(arena, stage, r, nullptr);
+    int* counts = nullptr;  // how many are held, and whether they may go
+    check(cudaHostAlloc(reinterpret_cast<void**>(&counts), 2 * sizeof(int), cudaHostAllocMapped),
+          "memory");
+    counts[0] = counts[1] = 0;
+    volatile int *const held = counts, *const go = counts + 1;
+    cudaStream_t holding, running;
+    check(cudaStreamCreateWithFlags(&holding, cudaStreamNonBlocking), "a stream");
+    check(cudaStreamCreateWithFlags(&running, cudaStreamNonBlocking), "a stream");
+    hold(kHeld, counts, counts + 1, holding);
+    const auto soon = [&](auto happened) {
+      const auto begin = std::chrono::steady_clock::now();
+      while (!happened()) {
+        if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(20)) return false;
+      }
+      return true;
+    };
+    if (!soon([&] { return *held == kHeld; })) complaints += "nothing could be held; ";
+    Sum* const sum = start_sum_of_run(arena, stage, r, running);
+    if (!soon([&] { return cudaStreamQuery(running) == cudaSuccess; }))
+      complaints += "the call waits for blocks of threads that cannot start; ";
+    *go = 1;
+    check(cudaDeviceSynchronize(), "running while multiprocessors were held");
+    if (read(sum) != free) complaints += "other bits while multiprocessors were held; ";
+    check(cudaStreamDestroy(holding), "a stream");
+    check(cudaStreamDestroy(running), "a stream");
+    check(cudaFreeHost(counts), "memory");
   }
   return complaints;
 }
@@ -652,7 +740,13 @@ const std::vector<Behaviour>& behaviours() {
       {"fp8: a sequence whose keys are in three parts gives the same bits alone and packed",
        sequences_are_the_same_alone<in_fp8<divided_sample, DType::e4m3>>},
       {"fp8: v gives the same bits in rows and transposed", v_lies_either_way},
-      {"fp8: v gives the same bits turned ahead and in the kernel", v_is_turned_either_way},
+      {"fp8: v gives the same bits turned ahead and block by block",
+       v_is_turned_either_way<DType::e4m3>},
+      {"fp8: v gives the same bits turned ahead and block by block, of e5m2",
+       v_is_turned_either_way<DType::e5m2>},
+      {"fp8: what an earlier call turned ahead is not taken for this one's",
+       turned_v_is_of_this_call},
+      {"fp8: v is turned ahead while most multiprocessors are held", v_is_turned_by_whoever_runs},
       {"fp8: a captured call replays", graphs_replay<in_fp8<packed_sample, DType::e4m3>>},
       {"fp8: four threads share a kernel on four streams",
        threads_share_a_plan<in_fp8<sample, DType::e5m2>>},

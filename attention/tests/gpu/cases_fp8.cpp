@@ -162,17 +162,21 @@ void add_values(Grid& grid) {
     grid.add(x);
 
     if (has_infinity) {
-      x = c;
-      x.group = "all scores -inf";
-      x.pokes = {{Which::q, 0, INT32_MAX, 1, 3, 1.0f}, {Which::k, 0, INT32_MAX, 1, 3, -inf}};
-      grid.add(x);
-      x.group = "scores -inf in the last keys";
-      x.pokes[1].first = 100;
-      grid.add(x);
-      x.group = "scores -inf in the first keys";
-      x.pokes[1].first = 0;
-      x.pokes[1].end = 290;
-      grid.add(x);
+      // Promoted after each block too: a sum is scaled by the maximum of its time, which is none.
+      for (int64_t promote_keys : {0, 1}) {
+        x = c;
+        x.promote_keys = promote_keys;
+        x.group = "all scores -inf";
+        x.pokes = {{Which::q, 0, INT32_MAX, 1, 3, 1.0f}, {Which::k, 0, INT32_MAX, 1, 3, -inf}};
+        grid.add(x);
+        x.group = "scores -inf in the last keys";
+        x.pokes[1].first = 100;
+        grid.add(x);
+        x.group = "scores -inf in the first keys";
+        x.pokes[1].first = 0;
+        x.pokes[1].end = 290;
+        grid.add(x);
+      }
       x = c;
       x.group = "inf in q rows";
       x.pokes = {{Which::q, 5, INT32_MAX, 37, 7, inf}};
@@ -262,7 +266,7 @@ void add_splits(Grid& grid) {
   });
 }
 
-// So many query rows to a head of V that it is turned by a kernel of its own, or would be.
+// So many query rows to a head of V that it is turned ahead, or would be.
 void add_ahead(Grid& grid) {
   grid.each({136, 192, 200, 256}, [&](Case c) {
     c.group = "turned ahead";
@@ -305,7 +309,8 @@ void add_promotion(Grid& grid) {
     for (auto [q, kv] : shapes) {
       c.seqlen_q = q;
       c.seqlen_kv = kv;
-      for (int64_t keys : {int64_t{1}, int64_t{256}, int64_t{600}, kNeverPromote}) {
+      // Five, so that each meets every type of output.
+      for (int64_t keys : {int64_t{1}, int64_t{256}, int64_t{600}, kNeverPromote, int64_t{900}}) {
         c.promote_keys = keys;
         c.v.mean = keys == 256 ? 1.0f : 0.0f;
         grid.add(c);
@@ -323,6 +328,8 @@ void add_promotion(Grid& grid) {
     c.seqlen_q = 300;
     c.seqlen_kv = 1030;
     grid.add(c);
+    c.promote_keys = 384;
+    grid.add_plain(c);
 
     if (c.causal) return;
     c = Case{};
@@ -397,6 +404,10 @@ void add_bugs(Grid& grid) {
     x.seqlen_kv = 600;
     x.key_splits = 3;
     grid.add(x);
+    x.key_splits = 0;
+    x.heads_q = 20;
+    x.heads_kv = 2;
+    grid.add_plain(x);
   });
 }
 

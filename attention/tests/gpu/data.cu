@@ -305,6 +305,12 @@ __global__ void checksum_kernel(const uint32_t* words, size_t n, unsigned long l
   atomicAdd(sum, hash);
 }
 
+__global__ void hold_kernel(volatile int* held, const volatile int* go) {
+  atomicAdd_system(const_cast<int*>(held), 1);
+  while (*go == 0) {
+  }
+}
+
 unsigned blocks_for(int64_t work) {
   const int64_t blocks = (work + kThreads - 1) / kThreads;
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks > 4096 ? 4096 : blocks);
@@ -355,6 +361,12 @@ void count_touched(const void* data, size_t bytes, unsigned long long* count, cu
 void checksum(const void* data, size_t bytes, unsigned long long* sum, cudaStream_t stream) {
   checksum_kernel<<<blocks_for(bytes / 4), kThreads, 0, stream>>>(
       static_cast<const uint32_t*>(data), bytes / 4, sum);
+}
+
+void hold(int blocks, int* held, const int* go, cudaStream_t stream) {
+  constexpr int kShared = 200 << 10;  // of a multiprocessor's: more than another such block finds
+  cudaFuncSetAttribute(hold_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
+  hold_kernel<<<blocks, 1, kShared, stream>>>(held, go);
 }
 
 }  // namespace namesake::attention::test

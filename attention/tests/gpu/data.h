@@ -63,4 +63,8 @@ void count_touched(const void* data, size_t bytes, unsigned long long* count, cu
 // Adds an order-independent hash of the bytes (a multiple of 4) to *sum.
 void checksum(const void* data, size_t bytes, unsigned long long* sum, cudaStream_t stream);
 
+// Occupies so many multiprocessors, each of which adds one to *held, until *go is not zero; both in
+// memory that the host shares.
+void hold(int blocks, int* held, const int* go, cudaStream_t stream);
+
 }  // namespace namesake::attention::test
